@@ -1,11 +1,13 @@
 //! SQLite files of rosbag2, schema versions 1 to 4.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::untrusted_database::{self, Budget};
 use crate::bag::SelectedChannels;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, Encoding, Error, Format, Message, Schema, SchemaLanguage,
@@ -18,6 +20,7 @@ const PAGE: usize = 1024;
 /// A file that is read. The library SQLite opens it by its path.
 pub struct Reader {
     connection: Connection,
+    budget: Budget,
     channels: Vec<Channel>,
     /// The channels by their ids in the file.
     ids: BTreeMap<i64, ChannelId>,
@@ -32,11 +35,11 @@ impl Reader {
     /// # Errors
     /// [`Error::Database`] when the file cannot be read or is no bag.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
+        let (connection, budget) = untrusted_database::open(path)?;
         let (channels, ids) = channels(&connection)?;
+        budget.renew();
         let summary = summary(&connection, &ids, path)?;
-        Ok(Self { connection, channels, ids, summary, _temporary: None })
+        Ok(Self { connection, budget, channels, ids, summary, _temporary: None })
     }
 
     /// Opens a file that is removed at the end.
@@ -69,6 +72,7 @@ impl BagReader for Reader {
         let start = selection.start.map_or(i64::MIN, |start| i64::try_from(start).unwrap_or(i64::MAX));
         Box::new(Messages {
             connection: &mut self.connection,
+            budget: &self.budget,
             ids: &self.ids,
             channels: SelectedChannels::of(selection),
             end: selection.end,
@@ -86,9 +90,17 @@ struct Place {
     topic: i64,
 }
 
+impl Place {
+    /// What the places are sorted by.
+    fn key(&self) -> (i64, i64) {
+        (self.time, self.id)
+    }
+}
+
 struct Messages<'a> {
     /// Exclusive, as it is not shared between threads.
     connection: &'a mut Connection,
+    budget: &'a Budget,
     ids: &'a BTreeMap<i64, ChannelId>,
     channels: SelectedChannels,
     end: Option<u64>,
@@ -100,6 +112,7 @@ struct Messages<'a> {
 
 impl Messages<'_> {
     fn load_page(&mut self) -> Result<(), Error> {
+        self.budget.renew();
         let (time, id) = self.after;
         let end = self.end.map_or(i64::MAX, |end| i64::try_from(end).unwrap_or(i64::MAX));
         let mut statement = self.connection.prepare_cached(
@@ -110,9 +123,14 @@ impl Messages<'_> {
         let place = |row: &Row<'_>| Ok(Place { time: row.get(0)?, id: row.get(1)?, topic: row.get(2)? });
         let places = statement.query_map(params![time, id, end, PAGE as i64], place)?;
         self.page = places.collect::<Result<_, _>>()?;
+        let keys = iter::once(self.after).chain(self.page.iter().map(Place::key));
+        if !keys.is_sorted_by(|one, next| one < next) {
+            self.page.clear();
+            return Err(Error::Database("the index of the messages is damaged".to_owned()));
+        }
         self.is_at_end = self.page.len() < PAGE;
         if let Some(last) = self.page.back() {
-            self.after = (last.time, last.id);
+            self.after = last.key();
         }
         Ok(())
     }

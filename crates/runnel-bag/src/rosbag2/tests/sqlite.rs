@@ -126,3 +126,26 @@ fn compressed_file_is_decompressed() {
     fs::write(&path, compressed).unwrap();
     assert_eq!(open(&path).unwrap().messages(&Selection::default()).map(Result::unwrap).count(), 3000);
 }
+
+/// A view can be endless, and a computed value as long as memory.
+#[test]
+fn computed_tables_are_refused() {
+    let refused = |change: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 4);
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        open(&path).err().unwrap().to_string()
+    };
+    for table in ["topics", "messages", "message_definitions"] {
+        let view =
+            format!("ALTER TABLE {table} RENAME TO stored; CREATE VIEW {table} AS SELECT * FROM stored");
+        assert!(
+            refused(&view).ends_with(&format!("SQLite: {table} is no plain table")),
+            "{}",
+            refused(&view)
+        );
+    }
+    let column = "ALTER TABLE messages ADD COLUMN computed BLOB AS (zeroblob(1000000000))";
+    assert!(refused(column).ends_with("SQLite: messages is no plain table"), "{}", refused(column));
+}
