@@ -8,8 +8,8 @@ use super::{ChunkInfo, ChunkSource, Entry, LoadedChunk};
 use crate::bag::SelectedChannels;
 use crate::{Bytes, Error, Message, Selection};
 
-/// Decompressed chunks and the places of their messages in memory, in bytes. Chunks overlap in time where several threads wrote them; above the limit,
-/// those that are needed last are read once more.
+/// Decompressed chunks and the places of their messages in memory, in bytes. Chunks overlap in time where several
+/// threads wrote them; above the limit, those that are needed last are read once more.
 const MEMORY_LIMIT: usize = 256 << 20;
 
 /// Iterates over the messages of a bag by log time. After an error it continues with the next chunk.

@@ -149,17 +149,17 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
     }
 
     fn write_to_buffer(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        if self.open.is_some() && self.out.room()? as u64 <= record.len() {
+        if self.open.is_some() && self.out.available()? as u64 <= record.len() {
             self.close_chunk()?;
         }
         if self.open.is_none() {
             self.write_pending()?;
             let head = F::chunk_head(&ChunkData::default());
             let needed = head.len() as u64 + record.len();
-            if self.out.room()? as u64 <= needed && needed < self.out.capacity()? as u64 {
-                self.out.make_room()?;
+            if self.out.available()? as u64 <= needed && needed < self.out.capacity()? as u64 {
+                self.out.flush_whole_blocks()?;
             }
-            if self.out.room()? as u64 <= needed {
+            if self.out.available()? as u64 <= needed {
                 return self.write_alone(record);
             }
             self.open = Some(OpenChunk::new(Some(self.out.position()), Compression::None));

@@ -302,7 +302,7 @@ fn zeros_behind_an_unfinished_bag_are_no_damage() {
     }
 }
 
-/// The buffer has room for a few messages, and some messages are longer than it.
+/// The buffer has space for a few messages, and some messages are longer than it.
 #[test]
 fn bag_on_a_disk_of_blocks_is_the_bag() {
     let script: Vec<Written> = (0..60)

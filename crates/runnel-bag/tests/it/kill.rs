@@ -131,13 +131,13 @@ fn kill_one(number: u64, life: u64, folder: &Folder) -> Option<u64> {
     let (format, method) = kind(number);
     let read = (format.read)(fs::read(&path).unwrap()).messages;
     fs::remove_file(&path).unwrap();
-    let what = format!("recording {number} ({}, {method}), killed after {life} ms", format.name);
-    assert!(read.len() >= safe, "{what}: {} of {safe} flushed messages", read.len());
+    let recording = format!("recording {number} ({}, {method}), killed after {life} ms", format.name);
+    assert!(read.len() >= safe, "{recording}: {} of {safe} flushed messages", read.len());
     let mut random = Random::new(number);
     for (index, (_, bytes)) in read.iter().enumerate() {
         let is_sound = *bytes == message(&mut random, index);
         // What was in flight may have gaps, which only checksums show.
-        assert!(is_sound || index >= safe && !format.has_checksums, "{what}: message {index}");
+        assert!(is_sound || index >= safe && !format.has_checksums, "{recording}: message {index}");
     }
     Some(read.last().map_or(life * 1_000_000, |(time, _)| killed.saturating_sub(*time)))
 }

@@ -71,7 +71,7 @@ fn profile_is_kept() {
     }
 }
 
-/// The buffer has room for a few messages, and some messages are longer than it.
+/// The buffer has space for a few messages, and some messages are longer than it.
 #[test]
 fn file_on_a_disk_of_blocks_is_the_file() {
     let script: Vec<Written> = (0..60)

@@ -23,9 +23,10 @@ fn tables(version: u32) -> String {
     if version >= 4 {
         columns.push_str(", type_description_hash TEXT NOT NULL");
         tables.push_str(
-            "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT NOT NULL, encoding TEXT NOT NULL,
-             encoded_message_definition TEXT NOT NULL, type_description_hash TEXT NOT NULL);
-             INSERT INTO message_definitions VALUES(1, 'std_msgs/msg/String', 'ros2msg', 'string data', 'RIHS01_df66');",
+            "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT NOT NULL,
+             encoding TEXT NOT NULL, encoded_message_definition TEXT NOT NULL, type_description_hash TEXT NOT NULL);
+             INSERT INTO message_definitions
+             VALUES(1, 'std_msgs/msg/String', 'ros2msg', 'string data', 'RIHS01_df66');",
         );
     }
     format!("{tables} CREATE TABLE topics({columns});")
