@@ -46,6 +46,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::open`].
+    #[cfg(feature = "zstd")]
     pub(crate) fn open_temporary(path: tempfile::TempPath) -> Result<Self, Error> {
         let reader = Self::open(&path)?;
         Ok(Self { _temporary: Some(path), ..reader })
