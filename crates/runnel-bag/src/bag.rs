@@ -1,6 +1,6 @@
 //! Bags of any format: reading and writing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use runnel_core::wire;
@@ -195,7 +195,7 @@ impl ChunkTotals {
             totals.len() - 1
         });
         let (_, total) = &mut totals[place];
-        total.count += added.count;
+        total.count = total.count.saturating_add(added.count);
         total.stored = total.stored.saturating_add(added.stored);
         total.decompressed = total.decompressed.saturating_add(added.decompressed);
     }
@@ -226,5 +226,18 @@ impl Selection {
     /// Whether it has messages of a log time from `start` to `end`.
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         self.start.is_none_or(|first| first <= end) && self.end.is_none_or(|last| start <= last)
+    }
+}
+
+/// The channels of a selection, to be asked for each message.
+pub(crate) struct SelectedChannels(Option<HashSet<ChannelId>>);
+
+impl SelectedChannels {
+    pub(crate) fn of(selection: &Selection) -> Self {
+        Self(selection.channels.as_ref().map(|channels| channels.iter().copied().collect()))
+    }
+
+    pub(crate) fn has(&self, channel: ChannelId) -> bool {
+        self.0.as_ref().is_none_or(|channels| channels.contains(&channel))
     }
 }

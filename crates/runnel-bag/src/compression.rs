@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
+use crate::limits::longest_decompressed;
+
 /// Level of zstd: the fastest that is not weaker than LZ4.
 #[cfg(feature = "zstd")]
 const ZSTD_LEVEL: i32 = 1;
@@ -76,9 +78,11 @@ const LONGEST_MESSAGE: u64 = 2 << 30;
 /// Decompresses a message of a bag whose messages are compressed by zstd.
 pub(crate) fn decompress_message(data: &[u8]) -> io::Result<Vec<u8>> {
     let mut message = Vec::new();
-    zstd_decoder(data)?.take(LONGEST_MESSAGE + 1).read_to_end(&mut message)?;
-    if message.len() as u64 > LONGEST_MESSAGE {
-        return Err(io::Error::new(ErrorKind::InvalidData, "a message is longer than 2 GiB"));
+    let longest = longest_decompressed(data.len() as u64).min(LONGEST_MESSAGE);
+    zstd_decoder(data)?.take(longest + 1).read_to_end(&mut message)?;
+    if message.len() as u64 > longest {
+        let reason = "a message is longer than 2 GiB or 1024 times its compressed data";
+        return Err(io::Error::new(ErrorKind::InvalidData, reason));
     }
     Ok(message)
 }

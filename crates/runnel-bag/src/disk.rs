@@ -47,7 +47,8 @@ pub trait Disk {
     /// That of any earlier write.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Waits until everything has been written, and ends the file after `len` bytes.
+    /// Waits until everything has been written, ends the file after `len` bytes, and waits until the file is safe from
+    /// a power failure.
     ///
     /// # Errors
     /// That of any earlier write.

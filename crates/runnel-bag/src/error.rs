@@ -40,6 +40,13 @@ pub enum Error {
         /// The library's error.
         source: io::Error,
     },
+    /// A message that is compressed on its own is damaged.
+    MessageDecompression {
+        /// Its log time in nanoseconds since 1970.
+        log_time: u64,
+        /// The library's error.
+        source: io::Error,
+    },
     /// The checksum of a chunk or another record does not match its data.
     Checksum {
         /// Position of the record.
@@ -104,6 +111,9 @@ impl fmt::Display for Error {
                 write!(f, "chunk at byte {at}: compression {name:?} is not supported")
             }
             Self::Decompression { at, source } => write!(f, "chunk at byte {at}: damaged data: {source}"),
+            Self::MessageDecompression { log_time, source } => {
+                write!(f, "message of {log_time} ns since 1970: damaged data: {source}")
+            }
             Self::Checksum { at } => write!(f, "record at byte {at}: damaged data: the checksum is wrong"),
             Self::UndefinedChannel { at, id } => {
                 write!(f, "chunk at byte {at}: a message of channel {id}, which the bag does not define")
@@ -138,7 +148,9 @@ impl Error {
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
-            Self::Io(source) | Self::Decompression { source, .. } => Some(source),
+            Self::Io(source)
+            | Self::Decompression { source, .. }
+            | Self::MessageDecompression { source, .. } => Some(source),
             _ => None,
         }
     }

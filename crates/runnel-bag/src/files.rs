@@ -7,6 +7,8 @@ use runnel_io::direct_file::{DirectFile, Options};
 
 use crate::disk::File;
 
+pub use runnel_io::direct_file::sync_folder_of;
+
 /// Creates a file for the writer of a bag, with the default options.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Bag files: recorded messages in the formats of ROS.
 //!
-//! [`rosbag`] reads and writes format 2.0 of ROS 1, [`mcap`] MCAP files, and [`rosbag2`] the folders of `ros2 bag`. This
-//! crate reads no clock, and only `open`, `files` and SQLite open files: otherwise the caller passes the input or output.
-//! `files` creates files that are written past the page cache.
+//! [`rosbag`] reads and writes format 2.0 of ROS 1, [`mcap`] MCAP files, and [`rosbag2`] the folders of `ros2 bag`.
+//! This crate reads no clock. Only `open`, `files` and SQLite open files: otherwise the caller passes the input or
+//! output. `files` creates files that are written past the page cache.
 #![forbid(unsafe_code)]
 
 mod bag;
@@ -15,6 +15,7 @@ pub mod disk;
 mod error;
 #[cfg(feature = "files")]
 pub mod files;
+mod limits;
 pub mod mcap;
 #[cfg(feature = "files")]
 mod open;

@@ -1,9 +1,12 @@
 //! Opening of bags by their paths.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
 
+#[cfg(feature = "zstd")]
+use crate::limits::longest_decompressed;
 use crate::reopened_file::ReopenedFile;
 use crate::rosbag2::{self, BagFile, BagMetadata, METADATA_FILE};
 use crate::{BagReader, Error, mcap, rosbag};
@@ -40,6 +43,10 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
 
 /// Opens a file, once or each time that it is read.
 fn open_file(path: &Path, is_reopened: bool) -> Result<Box<dyn BagReader + Send>, Error> {
+    // Opening a pipe would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file").into());
+    }
     let mut file = File::open(path)?;
     let magic = magic(&mut file)?;
     if magic.starts_with(ZSTD) {
@@ -73,7 +80,11 @@ fn open_input<R: Read + Seek + Send + 'static>(
 #[cfg(feature = "zstd")]
 fn open_compressed(file: File) -> Result<Box<dyn BagReader + Send>, Error> {
     let mut copy = tempfile::NamedTempFile::new()?;
-    zstd::stream::copy_decode(file, &mut copy)?;
+    let longest = longest_decompressed(file.metadata()?.len());
+    if io::copy(&mut zstd::Decoder::new(file)?.take(longest + 1), &mut copy)? > longest {
+        let reason = "it is longer than 1024 times its compressed length";
+        return Err(Error::Metadata(reason.to_owned()));
+    }
     let (mut file, path) = copy.into_parts();
     file.seek(SeekFrom::Start(0))?;
     let magic = magic(&mut file)?;
@@ -117,7 +128,7 @@ fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
         Err(error) => (None, Some(error.in_file(METADATA_FILE))),
     };
     let paths = match &metadata {
-        Some(metadata) => listed_files(folder, metadata),
+        Some(metadata) => listed_files(folder, metadata).map_err(|error| error.in_file(METADATA_FILE))?,
         None => files(folder)?,
     };
     if paths.is_empty() {
@@ -139,7 +150,7 @@ fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
 /// `None` without the file: the recorder was killed.
 fn read_metadata(folder: &Path) -> Result<Option<BagMetadata>, Error> {
     let file = match File::open(folder.join(METADATA_FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     let mut text = Vec::new();
@@ -148,23 +159,35 @@ fn read_metadata(folder: &Path) -> Result<Option<BagMetadata>, Error> {
 }
 
 /// The files of the metadata, and files that continue them: a killed recorder does not list its last one.
-fn listed_files(folder: &Path, metadata: &BagMetadata) -> Vec<String> {
-    let mut names: Vec<_> = metadata.files.iter().map(|file| in_folder(folder, &file.path)).collect();
-    while let Some(next) =
-        names.last().and_then(|name| next_name(name)).filter(|next| folder.join(next).exists())
-    {
+///
+/// # Errors
+/// [`Error::Metadata`] for a file that is listed twice or cannot be in the folder.
+fn listed_files(folder: &Path, metadata: &BagMetadata) -> Result<Vec<String>, Error> {
+    let (mut names, mut known) = (Vec::new(), HashSet::new());
+    for file in &metadata.files {
+        let name = in_folder(folder, &file.path)?;
+        if !known.insert(name.clone()) {
+            return Err(Error::Metadata(format!("file {name:?} is listed twice")));
+        }
+        names.push(name);
+    }
+    let next = |names: &[String]| names.last().and_then(|name| next_name(name));
+    while let Some(next) = next(&names).filter(|next| folder.join(next).exists() && !known.contains(next)) {
         names.push(next);
     }
-    names
+    Ok(names)
 }
 
-/// A path in the metadata as a path in the folder. Old recorders begin it with the name of the folder.
-fn in_folder(folder: &Path, path: &str) -> String {
-    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-    match name {
-        Some(name) if !folder.join(path).exists() => name,
-        _ => path.to_owned(),
+/// A path in the metadata as a path in the folder. Old recorders begin it with the name of the folder, and none may
+/// lead out of it.
+fn in_folder(folder: &Path, path: &str) -> Result<String, Error> {
+    let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if Path::new(path).components().all(is_inside) && folder.join(path).exists() {
+        let parts: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+        return Ok(parts.to_string_lossy().into_owned());
     }
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.ok_or_else(|| Error::Metadata(format!("file {path:?} is not in the folder")))
 }
 
 /// The name of the file after a split: that of `x_7.mcap` is `x_8.mcap`.

@@ -200,13 +200,14 @@ impl DirectFile {
         self.engine.sync();
         self.check()?;
         if !self.is_name_safe {
-            self.sync_folder().map_err(|error| self.error("sync its folder", error))?;
+            sync_folder_of(&self.path).map_err(|error| self.error("sync its folder", error))?;
             self.is_name_safe = true;
         }
         Ok(())
     }
 
-    /// Waits until everything has been written, and ends the file after `len` bytes.
+    /// Waits until everything has been written, ends the file after `len` bytes, and waits until the file is safe from
+    /// a power failure.
     ///
     /// # Errors
     /// That of any earlier write.
@@ -216,7 +217,7 @@ impl DirectFile {
         // Also frees reserved space behind the end.
         ftruncate(&self.file, len).map_err(|error| self.error("set its length", error.into()))?;
         self.is_finished = true;
-        Ok(())
+        self.sync()
     }
 
     /// The error of an earlier operation. Of several writes that fail, it names the first one in the file.
@@ -238,19 +239,20 @@ impl DirectFile {
             self.allocated += len;
         }
     }
+}
 
-    /// Not all file systems sync folders; the others need no such call.
-    fn sync_folder(&self) -> io::Result<()> {
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        match File::open(folder).and_then(|folder| folder.sync_all()) {
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::PermissionDenied) => {
-                Ok(())
-            }
-            synced => synced,
-        }
+/// Waits until the folder has the name of this file after a power failure, such as after it was renamed.
+///
+/// # Errors
+/// Those of the file system. Not all file systems sync folders; the others need no such call.
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::PermissionDenied) => Ok(()),
+        synced => synced,
     }
 }
 

@@ -64,15 +64,15 @@ impl Ringer {
             // Shut down first: nothing can be queued afterwards.
             net::shutdown(&fd, Shutdown::Read)?;
             if ioctl_fionread(&fd) != Ok(0) {
-                let what = "a peer passed a doorbell socket whose queue is not empty";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                let reason = "a peer passed a doorbell socket whose queue is not empty";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
             }
             return Ok(Self { socket: fd });
         }
         let kind = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new());
         let kind = kind.map_or_else(|_| "a descriptor".into(), |kind| kind.to_string_lossy().into_owned());
-        let what = format!("a peer passed {kind:?} as a doorbell, which is not a Unix stream socket");
-        Err(io::Error::new(io::ErrorKind::InvalidData, what))
+        let reason = format!("a peer passed {kind:?} as a doorbell, which is not a Unix stream socket");
+        Err(io::Error::new(io::ErrorKind::InvalidData, reason))
     }
 
     /// Ends the current or else the next wait of the reactor that has the doorbell. Never blocks.

@@ -7,8 +7,8 @@ pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Identifies the network stack whose loopback interface this process has: equal for all processes that reach each other
-/// by loopback addresses. Containers that share a network may have different host names, and hosts the same one.
+/// Identifies the network stack whose loopback interface this process has: equal for all processes that reach each
+/// other by loopback addresses. Containers that share a network may have different host names, and hosts the same one.
 ///
 /// On Linux it is the number of this start of the kernel and that of the network namespace; elsewhere, the host name.
 pub fn loopback_identity() -> String {

@@ -47,8 +47,8 @@ impl Segment {
     /// [`SharedWords::new`](crate::memory::SharedWords::new).
     pub fn new(slot_bytes: usize, slots: usize) -> io::Result<Arc<Self>> {
         let (Some((slot_bytes, bytes)), Ok(count)) = (sizes(slot_bytes, slots), u32::try_from(slots)) else {
-            let what = format!("a segment cannot have {slots} slots of {slot_bytes} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            let reason = format!("a segment cannot have {slots} slots of {slot_bytes} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         };
         let memory = SharedBytes::new("runnel-segment", bytes)?;
         let holders = (0..count).map(|_| AtomicUsize::new(0)).collect();

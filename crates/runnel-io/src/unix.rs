@@ -47,8 +47,8 @@ impl UnixAddress<'_> {
         };
         if bytes.is_empty() || bytes.len() > LONGEST {
             let count = bytes.len();
-            let what = format!("a socket's {shown} has {count} bytes, but 1 to {LONGEST} are allowed");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            let reason = format!("a socket's {shown} has {count} bytes, but 1 to {LONGEST} are allowed");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         Ok(match self {
             Self::Abstract(name) => SocketAddrUnix::new_abstract_name(name)?,
@@ -200,8 +200,9 @@ impl Packets {
     /// or too many descriptors of this user are in transit.
     pub fn send(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<bool> {
         if bytes.is_empty() || fds.len() > MAX_FDS {
-            let what = format!("cannot send a packet of {} bytes and {} descriptors", bytes.len(), fds.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            let reason =
+                format!("cannot send a packet of {} bytes and {} descriptors", bytes.len(), fds.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -304,8 +305,9 @@ impl AsFd for Packets {
 /// Refuses a connection while too many closings are pending.
 fn check_closing() -> io::Result<()> {
     if deferred_close::is_behind() {
-        let what = "too many connections are still being closed, since descriptors in their queues block it";
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
+        let reason =
+            "too many connections are still being closed, since descriptors in their queues block it";
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
     }
     Ok(())
 }

@@ -71,7 +71,8 @@ fn listener() -> (PacketListener, [u8; 8]) {
     (PacketListener::bind(UnixAddress::Abstract(&name)).unwrap(), name)
 }
 
-/// A connection, and its listener. Another thread closes a listener that is dropped, so a test that counts descriptors keeps it.
+/// A connection, and its listener. Another thread closes a listener that is dropped, so a test that counts descriptors
+/// keeps it.
 fn pair() -> (PacketListener, Packets, Packets) {
     let (listener, name) = listener();
     let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();

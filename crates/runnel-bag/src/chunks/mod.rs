@@ -3,8 +3,10 @@
 //! A reader merges the messages of all chunks by time ([`Messages`]). A writer collects messages in a chunk, in the
 //! disk's buffer or compressed ([`ChunkWriter`]).
 
+mod format;
 mod index;
 mod merge;
+mod open_chunk;
 mod writer;
 
 use std::ops::Range;
@@ -12,9 +14,10 @@ use std::sync::Arc;
 
 use crate::{ChannelId, Error};
 
+pub(crate) use format::{ChunkData, ChunkFormat, FinishedChunk};
 pub(crate) use index::ChunkIndex;
 pub(crate) use merge::Messages;
-pub(crate) use writer::{ChunkData, ChunkFormat, ChunkWriter, FinishedChunk};
+pub(crate) use writer::ChunkWriter;
 
 /// A chunk of a bag.
 #[derive(Clone, Debug, PartialEq, Eq)]

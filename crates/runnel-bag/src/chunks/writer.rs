@@ -4,52 +4,11 @@ use std::io;
 use std::mem;
 
 use crate::disk::{BlockWriter, Disk};
+use crate::limits::{MOST_MESSAGES, longest_decompressed};
 use crate::{Compressed, Compression, Compressor, Error, NewMessage};
 
-use super::ChunkIndex;
-
-/// Records of a format with chunks.
-pub(crate) trait ChunkFormat {
-    /// Length of a chunk's decompressed data at which the chunk ends before the next message, in bytes. A single
-    /// message may exceed it.
-    const LONGEST: u64;
-
-    /// Appends what precedes the bytes of a message in its record.
-    fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>);
-
-    /// What precedes the data in the record of a chunk. Its length depends only on the compression.
-    fn chunk_head(data: &ChunkData) -> Vec<u8>;
-
-    /// Checksum of a chunk's decompressed data.
-    fn checksum(data: &[u8]) -> u32;
-
-    /// Remembers the chunk for the end of the file; returns the records that follow it.
-    fn end_chunk(&mut self, chunk: FinishedChunk) -> Vec<u8>;
-}
-
-/// What the head of a chunk says about the data.
-#[derive(Default)]
-pub(crate) struct ChunkData {
-    pub(crate) compression: Compression,
-    /// Earliest and latest log time.
-    pub(crate) time_range: [u64; 2],
-    /// Length of the data decompressed, in bytes.
-    pub(crate) len: u64,
-    /// Length of the data in the file, in bytes.
-    pub(crate) stored: u64,
-    /// Checksum of the decompressed data; 0 if it is unknown.
-    pub(crate) checksum: u32,
-}
-
-/// A chunk whose data have been written.
-pub(crate) struct FinishedChunk {
-    /// Position in the file.
-    pub(crate) position: u64,
-    /// Position of the first byte behind it.
-    pub(crate) end: u64,
-    pub(crate) data: ChunkData,
-    pub(crate) index: ChunkIndex,
-}
+use super::open_chunk::{OpenChunk, Record};
+use super::{ChunkData, ChunkFormat, ChunkIndex, FinishedChunk};
 
 /// Writes messages in chunks.
 ///
@@ -71,16 +30,6 @@ pub(crate) struct ChunkWriter<D: Disk, F> {
     compressor: Compressor<(ChunkData, ChunkIndex)>,
     /// Memory for the head of a message.
     head: Vec<u8>,
-}
-
-/// A chunk in progress.
-struct OpenChunk {
-    /// Position in the file, for a chunk in the disk's buffer.
-    position: Option<u64>,
-    compression: Compression,
-    /// Length of the data so far, in bytes.
-    len: u64,
-    index: ChunkIndex,
 }
 
 impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
@@ -157,7 +106,10 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
             _ => self.write_to_memory(&record)?,
         }
         self.head = head;
-        let is_full = self.open.as_ref().is_some_and(|chunk| chunk.len >= self.chunk_len);
+        let is_full = self
+            .open
+            .as_ref()
+            .is_some_and(|chunk| chunk.len >= self.chunk_len || chunk.messages == MOST_MESSAGES);
         if is_full { self.close_chunk() } else { Ok(()) }
     }
 
@@ -169,16 +121,18 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 
     /// Ends the chunk.
     fn close_chunk(&mut self) -> Result<(), Error> {
-        let Some(OpenChunk { position, compression, len, index }) = self.open.take() else { return Ok(()) };
+        let Some(OpenChunk { position, compression, len, index, .. }) = self.open.take() else {
+            return Ok(());
+        };
         let mut data =
             ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
         let Some(position) = position else {
-            data.checksum = F::checksum(&self.memory);
+            data.checksum = checksum::<F>(&self.memory);
             self.compressor.submit(compression, mem::take(&mut self.memory), (data, index))?;
             return self.write_ready();
         };
         let start = position + F::chunk_head(&data).len() as u64;
-        data.checksum = F::checksum(self.out.open_bytes(start));
+        data.checksum = checksum::<F>(self.out.open_bytes(start));
         self.out.patch(position, &F::chunk_head(&data));
         self.finish_chunk(position, data, index)
     }
@@ -195,17 +149,17 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
     }
 
     fn write_to_buffer(&mut self, record: &Record<'_>) -> Result<(), Error> {
-        if self.open.is_some() && self.out.room()? as u64 <= record.len() {
+        if self.open.is_some() && self.out.available()? as u64 <= record.len() {
             self.close_chunk()?;
         }
         if self.open.is_none() {
             self.write_pending()?;
             let head = F::chunk_head(&ChunkData::default());
             let needed = head.len() as u64 + record.len();
-            if self.out.room()? as u64 <= needed && needed < self.out.capacity()? as u64 {
-                self.out.make_room()?;
+            if self.out.available()? as u64 <= needed && needed < self.out.capacity()? as u64 {
+                self.out.flush_whole_blocks()?;
             }
-            if self.out.room()? as u64 <= needed {
+            if self.out.available()? as u64 <= needed {
                 return self.write_alone(record);
             }
             self.open = Some(OpenChunk::new(Some(self.out.position()), Compression::None));
@@ -222,7 +176,8 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         let mut chunk = OpenChunk::new(Some(position), Compression::None);
         chunk.add(record);
         let time_range = chunk.index.time_range();
-        let data = ChunkData { time_range, len: record.len(), stored: record.len(), ..ChunkData::default() };
+        let (len, compression) = (record.len(), Compression::None);
+        let data = ChunkData { compression, time_range, len, stored: len, checksum: record.checksum::<F>() };
         self.out.append(&F::chunk_head(&data))?;
         record.append_to(&mut self.out)?;
         self.finish_chunk(position, data, chunk.index)
@@ -260,16 +215,20 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         Ok(())
     }
 
+    /// Data that a reader would refuse to decompress are written as they are.
     fn write_compressed(&mut self, chunk: Compressed<(ChunkData, ChunkIndex)>) -> Result<(), Error> {
         let Compressed { context: (mut data, index), data: compressed, mut memory } = chunk;
+        let is_readable = data.len <= longest_decompressed(compressed.len() as u64);
+        let stored = if is_readable { &compressed } else { &memory };
+        data.stored = stored.len() as u64;
+        data.compression = if is_readable { data.compression } else { Compression::None };
+        let position = self.out.position();
+        self.out.append(&F::chunk_head(&data))?;
+        self.out.append(stored)?;
         if self.memory.capacity() == 0 {
             memory.clear();
             self.memory = memory;
         }
-        data.stored = compressed.len() as u64;
-        let position = self.out.position();
-        self.out.append(&F::chunk_head(&data))?;
-        self.out.append(&compressed)?;
         self.finish_chunk(position, data, index)
     }
 
@@ -280,34 +239,7 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
     }
 }
 
-impl OpenChunk {
-    fn new(position: Option<u64>, compression: Compression) -> Self {
-        Self { position, compression, len: 0, index: ChunkIndex::default() }
-    }
-
-    fn add(&mut self, record: &Record<'_>) {
-        let NewMessage { channel, log_time, .. } = *record.message;
-        self.index.add(channel, log_time, self.len + record.offset);
-        self.len += record.len();
-    }
-}
-
-/// The record of a message, and the definitions that precede it.
-struct Record<'a> {
-    /// The definitions and what precedes the message's bytes.
-    head: &'a [u8],
-    /// Length of the definitions.
-    offset: u64,
-    message: &'a NewMessage<'a>,
-}
-
-impl Record<'_> {
-    fn len(&self) -> u64 {
-        (self.head.len() + self.message.data.len()) as u64
-    }
-
-    fn append_to<D: Disk>(&self, out: &mut BlockWriter<D>) -> io::Result<()> {
-        out.append(self.head)?;
-        out.append_message(self.message.data)
-    }
+/// Checksum of a chunk's decompressed data; 0 if the format has none.
+fn checksum<F: ChunkFormat>(data: &[u8]) -> u32 {
+    if F::HAS_CHECKSUMS { crc32fast::hash(data) } else { 0 }
 }

@@ -61,7 +61,7 @@ impl<D: Disk> BlockWriter<D> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn room(&mut self) -> io::Result<usize> {
+    pub fn available(&mut self) -> io::Result<usize> {
         let filled = self.filled;
         Ok(self.open_buffer()?.len() - filled)
     }
@@ -103,7 +103,7 @@ impl<D: Disk> BlockWriter<D> {
             self.filled += copied;
             self.is_dirty = true;
             bytes = bytes.split_at(copied).expect("not more is copied than there is").1;
-            if self.room()? == 0 {
+            if self.available()? == 0 {
                 self.write_buffer()?;
             }
         }
@@ -121,12 +121,12 @@ impl<D: Disk> BlockWriter<D> {
         self.is_dirty = true;
     }
 
-    /// Gives the whole blocks so far to the disk, so that [`BlockWriter::room`] grows. The rest goes on in the next
-    /// buffer: unlike after a flush, the next write has no block in common with this one, and both can be in flight.
+    /// Gives the whole blocks so far to the disk, so that [`BlockWriter::available`] grows. The rest goes on in the
+    /// next buffer: unlike after a flush, the next write has no block in common with this one, and both can be in flight.
     ///
     /// # Errors
     /// Those of the disk, after which the file cannot be continued.
-    pub fn make_room(&mut self) -> io::Result<()> {
+    pub fn flush_whole_blocks(&mut self) -> io::Result<()> {
         let block = self.disk.block();
         if self.filled < block { Ok(()) } else { self.write_blocks(self.filled / block * block) }
     }
@@ -199,7 +199,8 @@ impl<D: Disk> BlockWriter<D> {
         self.write_blocks(self.filled.next_multiple_of(self.disk.block()))
     }
 
-    /// Writes `len` bytes of the buffer: its full blocks, with or without the last one. That goes on in the next buffer.
+    /// Writes `len` bytes of the buffer: its full blocks, with or without the last one, which goes on in the next
+    /// buffer.
     fn write_blocks(&mut self, len: usize) -> io::Result<()> {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         self.keep_first_blocks(&buffer[..self.filled]);

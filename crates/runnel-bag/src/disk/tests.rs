@@ -80,19 +80,19 @@ fn start_can_be_replaced_at_the_end() {
 fn made_room_leaves_no_block_to_two_writes() {
     let mut writer = BlockWriter::new(MemoryDisk::new(16, 64));
     writer.append(&[1; 40]).unwrap();
-    writer.make_room().unwrap();
+    writer.flush_whole_blocks().unwrap();
     assert_eq!((writer.disk().bytes().len(), writer.patchable_from(), writer.position()), (32, 32, 40));
-    assert_eq!(writer.room().unwrap(), 56);
+    assert_eq!(writer.available().unwrap(), 56);
     // Less than a block: nothing to write.
-    writer.make_room().unwrap();
+    writer.flush_whole_blocks().unwrap();
     writer.append(&[2; 8]).unwrap();
-    writer.make_room().unwrap();
+    writer.flush_whole_blocks().unwrap();
     assert_eq!(writer.disk().bytes(), [vec![1; 40], vec![2; 8]].concat());
     writer.append(&[3]).unwrap();
     writer.flush().unwrap();
     assert_eq!(writer.disk().bytes()[48..], [&[3][..], &[0; 15]].concat());
     writer.append(&[4; 20]).unwrap();
-    writer.make_room().unwrap();
+    writer.flush_whole_blocks().unwrap();
     let end = [&[3][..], &[4; 20]].concat();
     assert_eq!(writer.finish().unwrap().bytes()[48..], end);
 }

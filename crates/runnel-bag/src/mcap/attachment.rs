@@ -1,6 +1,6 @@
 //! Attachments: files that were added to a bag.
 
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek, Write};
 
 use super::records::{Content, Fields, op};
 use super::source::{Head, Source};
@@ -8,6 +8,9 @@ use crate::Error;
 
 /// Bytes of an attachment's record that are read for its names.
 const LONGEST_HEAD: u64 = 128 << 10;
+
+/// Longest attachment that is read into memory, in bytes.
+const LONGEST_LOADED: u64 = 1 << 30;
 
 /// A file to add to a bag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,21 +77,59 @@ impl AttachmentInfo {
     }
 }
 
-/// The bytes of a file in a bag.
+/// A file in a bag with its bytes.
 pub(super) fn load<R: Read + Seek>(source: &mut Source<R>, at: u64) -> Result<Attachment, Error> {
+    let head = source.head(at)?;
+    if AttachmentInfo::read(source, &head)?.len > LONGEST_LOADED {
+        return Err(head.malformed("the attachment is longer than 1 GiB"));
+    }
+    let mut data = Vec::new();
+    let info = copy(source, at, &mut data)?;
+    let AttachmentInfo { name, media_type, log_time, create_time, .. } = info;
+    Ok(Attachment { name, media_type, log_time, create_time, data })
+}
+
+/// Writes the bytes of a file in a bag to an output.
+pub(super) fn copy<R: Read + Seek>(
+    source: &mut Source<R>,
+    at: u64,
+    out: &mut dyn Write,
+) -> Result<AttachmentInfo, Error> {
     let head = source.head(at)?;
     if head.end() > source.len() {
         return Err(Error::Truncated { at });
     }
-    let mut content = source.range(at, head.content(), head.len)?;
-    let start = &content[..content.len().min(LONGEST_HEAD as usize)];
-    let (info, before) = AttachmentInfo::parse(&head, start)?;
-    let checksum = content.split_off(content.len() - 4);
-    if checksum != [0; 4] && checksum != crc32fast::hash(&content).to_le_bytes() {
-        return Err(Error::Checksum { at });
+    let start = source.start(&head, LONGEST_HEAD)?;
+    let (info, before) = AttachmentInfo::parse(&head, &start)?;
+    let mut out = Summed { out, hasher: crc32fast::Hasher::new() };
+    out.hasher.update(&start[..before as usize]);
+    if io::copy(&mut source.stream(head.content() + before, info.len)?, &mut out)? < info.len {
+        return Err(Error::Truncated { at });
     }
-    let AttachmentInfo { name, media_type, log_time, create_time, .. } = info;
-    Ok(Attachment { name, media_type, log_time, create_time, data: content.split_off(before as usize) })
+    let expected: [u8; 4] = source.array(at, head.end() - 4)?;
+    if expected == [0; 4] || expected == out.hasher.finalize().to_le_bytes() {
+        Ok(info)
+    } else {
+        Err(Error::Checksum { at })
+    }
+}
+
+/// An output, and the checksum of what it gets.
+struct Summed<'a> {
+    out: &'a mut dyn Write,
+    hasher: crc32fast::Hasher,
+}
+
+impl Write for Summed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl Attachment {

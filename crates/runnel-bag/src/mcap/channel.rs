@@ -14,6 +14,9 @@ mod key {
     pub(super) const OFFERED_QOS: &str = "offered_qos_profiles";
 }
 
+/// Offered QoS that are unknown: a list of none.
+const NO_QOS: &str = "[]";
+
 /// Name and definition of a type.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SchemaRecord {
@@ -88,7 +91,7 @@ impl ChannelRecord {
             type_hash: known(key::TYPE_HASH),
             publisher: known(key::PUBLISHER),
             latching: known(key::LATCHING).is_some_and(|value| value == "1" || value == "true"),
-            offered_qos: known(key::OFFERED_QOS),
+            offered_qos: known(key::OFFERED_QOS).filter(|offered| offered.trim() != NO_QOS),
             metadata: self.metadata,
         }
     }
@@ -97,13 +100,16 @@ impl ChannelRecord {
 /// The record of a channel under these ids.
 pub(super) fn record(channel: &Channel, id: u16, schema: u16) -> Vec<u8> {
     let mut metadata = channel.metadata.clone();
-    let latching = channel.latching.then(|| "1".to_owned());
+    let latching = channel.latching.then(|| "true".to_owned());
+    // The profile of ROS 2 demands the key.
+    let no_qos = (channel.encoding == Encoding::Cdr).then(|| NO_QOS.to_owned());
+    let offered_qos = channel.offered_qos.clone().or(no_qos);
     for (key, value) in [
         (key::MD5, &channel.md5),
         (key::PUBLISHER, &channel.publisher),
         (key::LATCHING, &latching),
         (key::TYPE_HASH, &channel.type_hash),
-        (key::OFFERED_QOS, &channel.offered_qos),
+        (key::OFFERED_QOS, &offered_qos),
     ] {
         if let Some(value) = value {
             metadata.insert(key.to_owned(), value.clone());

@@ -1,10 +1,12 @@
 //! Chunks, and messages outside of chunks.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek};
 
 use super::channel::{ChannelRecord, SchemaRecord};
 use super::records::{Fields, op, split_record};
 use super::source::{Head, Source};
+use crate::limits::{MOST_MESSAGES, longest_decompressed};
 use crate::{Compression, Error};
 
 /// Longest decompressed chunk, in bytes.
@@ -60,8 +62,10 @@ pub(super) struct Contents {
     pub(super) data: Vec<u8>,
     pub(super) definitions: Vec<Definition>,
     pub(super) messages: Vec<ChunkMessage>,
-    /// Whether the data end in a malformed or incomplete record, which is left out.
-    is_damaged: bool,
+    /// Why the rest of the data is left out.
+    damage: Option<&'static str>,
+    /// The definitions by the kind of their records and their ids: each is kept once.
+    known: HashSet<(u8, u16)>,
 }
 
 impl ChunkHead {
@@ -99,15 +103,18 @@ impl ChunkHead {
         if !is_truncated && self.data.saturating_add(self.stored) > head.end() {
             return Err(head.malformed("the chunk's data are longer than the chunk"));
         }
-        if !is_truncated && self.len > LONGEST_CHUNK {
-            return Err(head.malformed("the chunk is longer than 4 GiB"));
+        let stored = self.stored.min(source.len().saturating_sub(self.data));
+        let longest = longest_decompressed(stored).min(LONGEST_CHUNK);
+        if !is_truncated && self.len > longest {
+            let reason = "the chunk is longer than 4 GiB or 1024 times its compressed data";
+            return Err(head.malformed(reason));
         }
         let name = || self.compression_name.clone();
         let compression =
             self.compression.ok_or_else(|| Error::UnsupportedCompression { at, name: name() })?;
         let mut data = Vec::new();
         let input = source.stream(self.data, self.stored)?;
-        let decompressed = compression.decompress(input, self.len.min(LONGEST_CHUNK), &mut data);
+        let decompressed = compression.decompress(input, self.len.min(longest), &mut data);
         let mut damage = match decompressed {
             _ if is_truncated => Some(Error::Truncated { at }),
             Ok(()) => None,
@@ -117,8 +124,8 @@ impl ChunkHead {
             return Err(Error::Checksum { at });
         }
         let contents = Contents::parse(data);
-        if contents.is_damaged && damage.is_none() {
-            damage = Some(head.malformed("a record in the chunk is malformed"));
+        if let (Some(reason), None) = (contents.damage, &damage) {
+            damage = Some(head.malformed(reason));
         }
         Ok((contents, damage))
     }
@@ -135,19 +142,26 @@ impl Contents {
             }
             rest = later;
         }
-        contents.is_damaged = !rest.is_empty();
+        if !rest.is_empty() {
+            contents.damage.get_or_insert("a record in the chunk is malformed");
+        }
         Self { data, ..contents }
     }
 
-    /// Adds a record that ends at `end`; `None` if it is malformed.
+    /// Adds a record that ends at `end`; `None` if it is malformed or left out.
     fn add(&mut self, op: u8, content: &[u8], end: usize) -> Option<()> {
         match op {
             0 => return None,
+            op::SCHEMA | op::CHANNEL if !self.known.insert((op, Fields::new(content).u16()?)) => {}
             op::SCHEMA => {
                 let (id, schema) = SchemaRecord::parse(content)?;
                 self.definitions.push(Definition::Schema(id, schema));
             }
             op::CHANNEL => self.definitions.push(Definition::Channel(ChannelRecord::parse(content)?)),
+            op::MESSAGE if self.messages.len() == MOST_MESSAGES => {
+                self.damage = Some("the chunk has more than 4194304 messages");
+                return None;
+            }
             op::MESSAGE => self.messages.push(ChunkMessage::parse(content, end)?),
             _ => {}
         }

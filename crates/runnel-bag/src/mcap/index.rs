@@ -9,6 +9,7 @@ use super::channel::{ChannelRecord, SchemaRecord};
 use super::chunk::{ChunkHead, ChunkMessage, Contents};
 use super::source::Source;
 use crate::chunks::{ChunkSource, Entry, LoadedChunk};
+use crate::limits::ChannelBudget;
 use crate::{Channel, ChannelId, ChunkInfo, ChunkTotals, Compression, Error};
 
 /// Channels, chunks and other records of a file.
@@ -30,6 +31,7 @@ pub(super) struct Index {
     schemas: BTreeMap<u16, SchemaRecord>,
     /// The channels by their ids in the file.
     ids: BTreeMap<u16, ChannelId>,
+    budget: ChannelBudget,
 }
 
 impl Index {
@@ -37,14 +39,19 @@ impl Index {
         self.schemas.entry(id).or_insert(schema);
     }
 
-    /// Adds a channel unless its id is known: chunks and the summary repeat channels.
+    /// Adds a channel unless its id is known: chunks and the summary repeat channels. Channels beyond the limits are
+    /// left out.
     pub(super) fn add_channel(&mut self, record: ChannelRecord) {
-        self.ids.entry(record.id).or_insert_with(|| {
-            let schema = self.schemas.get(&record.schema);
-            self.channels.push(record.into_channel(schema));
+        if self.ids.contains_key(&record.id) {
+            return;
+        }
+        let (id, schema) = (record.id, self.schemas.get(&record.schema));
+        let channel = record.into_channel(schema);
+        if self.budget.admits(&channel) {
+            self.ids.insert(id, ChannelId(self.channels.len() as u32));
+            self.channels.push(channel);
             self.counts.push(0);
-            ChannelId(self.channels.len() as u32 - 1)
-        });
+        }
     }
 
     /// The channel with this id in the file, which a record at `at` names.

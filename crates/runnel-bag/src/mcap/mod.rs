@@ -1,7 +1,7 @@
 //! MCAP files, with messages of ROS 1, ROS 2 or both.
 //!
-//! The crate `mcap` is not used here: its parser panics on a short attachment, and needs fourteen more crates. The tests
-//! compare with it.
+//! The crate `mcap` is not used here: its parser panics on a short attachment, and needs fourteen more crates. The
+//! tests compare with it.
 
 mod attachment;
 mod channel;

@@ -1,6 +1,6 @@
 //! Reader of files, finished or not.
 
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 
 use super::MAGIC;
 use super::attachment::{self, Attachment, AttachmentInfo};
@@ -63,10 +63,19 @@ impl<R: Read + Seek> Reader<R> {
         &self.file.index.attachments
     }
 
-    /// Reads an attachment of this file.
+    /// Writes the bytes of an attachment of this file to an output.
     ///
     /// # Errors
-    /// Those of the input, and when the attachment is damaged.
+    /// Those of the input and of the output, and when the attachment is damaged.
+    pub fn copy_attachment(&mut self, info: &AttachmentInfo, out: &mut dyn Write) -> Result<(), Error> {
+        attachment::copy(&mut self.file.source, info.position, out).map(drop)
+    }
+
+    /// Reads an attachment of this file into memory.
+    ///
+    /// # Errors
+    /// Those of the input, and when the attachment is damaged or longer than 1 GiB. [`Reader::copy_attachment`] has no
+    /// limit.
     pub fn read_attachment(&mut self, info: &AttachmentInfo) -> Result<Attachment, Error> {
         attachment::load(&mut self.file.source, info.position)
     }

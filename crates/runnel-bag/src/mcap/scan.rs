@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use super::MAGIC;
 use super::attachment::AttachmentInfo;
 use super::channel::{ChannelRecord, SchemaRecord};
-use super::chunk::{ChunkHead, ChunkMessage, Definition};
+use super::chunk::{ChunkHead, ChunkMessage, Definition, LONGEST_CHUNK};
 use super::index::Index;
 use super::records::{Fields, MESSAGE_HEAD, op};
 use super::source::{Head, Source};
@@ -16,8 +16,8 @@ use crate::{ChunkInfo, ChunkTotals, Error};
 /// Length at which a run of messages outside of chunks ends, in bytes.
 const RUN: u64 = 1 << 20;
 
-/// Makes the index; zeros at the end are padding. Also returns the first damage. Damaged chunks are skipped; after other
-/// damage nothing is read.
+/// Makes the index; zeros at the end are padding. Also returns the first damage. Damaged chunks are skipped; after
+/// other damage nothing is read.
 pub(super) fn file<R: Read + Seek>(source: &mut Source<R>) -> Result<(Index, Option<Error>), Error> {
     let mut scan = Scan { source, index: Index::default(), run: None, damage: None };
     match scan.records(MAGIC.len() as u64) {
@@ -89,6 +89,11 @@ impl<R: Read + Seek> Scan<'_, R> {
     }
 
     fn message(&mut self, head: &Head) -> Result<(), Error> {
+        if head.len > LONGEST_CHUNK {
+            self.end_run();
+            self.damage = self.damage.take().or(Some(head.malformed("the message is longer than 4 GiB")));
+            return Ok(());
+        }
         let start = self.source.start(head, MESSAGE_HEAD as u64)?;
         let message = ChunkMessage::parse(&start, MESSAGE_HEAD)
             .ok_or_else(|| head.malformed("the message has no head"))?;

@@ -11,6 +11,9 @@ use super::source::{Head, Source};
 use super::{MAGIC, chunk};
 use crate::{ChunkInfo, ChunkTotals, Error};
 
+/// Longest summary that is read, in bytes: that of a hundred million messages. Without it the data section is read.
+const LONGEST_SUMMARY: u64 = 1 << 30;
+
 /// The last record.
 pub(super) struct Footer {
     at: u64,
@@ -60,6 +63,9 @@ pub(super) fn index<R: Read + Seek>(source: &mut Source<R>, footer: &Footer) -> 
     let Some(len) = footer.at.checked_sub(at) else {
         return Err(Error::Malformed { at: footer.at, reason: "the summary is not before the footer" });
     };
+    if len > LONGEST_SUMMARY {
+        return Ok(None);
+    }
     let section = source.range(at, at, len)?;
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&section);

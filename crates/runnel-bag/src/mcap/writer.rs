@@ -103,8 +103,8 @@ impl<D: Disk> Writer<D> {
         Ok(())
     }
 
-    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are in
-    /// memory. Without it, chunks are compressed by the caller.
+    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are
+    /// in memory. Without it, chunks are compressed by the caller.
     ///
     /// # Errors
     /// Those of the output, and if a thread cannot be started.

@@ -29,6 +29,7 @@ fn compression_name(compression: Compression) -> &'static str {
 
 impl ChunkFormat for Chunks {
     const LONGEST: u64 = LONGEST_CHUNK;
+    const HAS_CHECKSUMS: bool = true;
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         put_head(record, op::MESSAGE, (MESSAGE_HEAD + message.data.len()) as u64);
@@ -48,10 +49,6 @@ impl ChunkFormat for Chunks {
             .text(compression_name(data.compression))
             .u64(data.stored)
             .into_record_start(op::CHUNK, data.stored)
-    }
-
-    fn checksum(data: &[u8]) -> u32 {
-        crc32fast::hash(data)
     }
 
     fn end_chunk(&mut self, chunk: FinishedChunk) -> Vec<u8> {

@@ -1,8 +1,11 @@
 //! Contents of a decompressed chunk.
 
+use std::collections::HashSet;
+
 use super::channel;
 use super::records::{Op, Record};
 use crate::Channel;
+use crate::limits::MOST_MESSAGES;
 
 /// A message of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +24,10 @@ pub(super) struct ChunkMessage {
 pub(super) struct Contents {
     pub(super) channels: Vec<(u32, Channel)>,
     pub(super) messages: Vec<ChunkMessage>,
-    /// Whether the data end in a malformed or incomplete record, which is left out.
-    pub(super) is_damaged: bool,
+    /// Why the rest of the data is left out.
+    pub(super) damage: Option<&'static str>,
+    /// Ids of the channels: each is kept once.
+    known: HashSet<u32>,
 }
 
 impl Contents {
@@ -37,13 +42,20 @@ impl Contents {
             }
             rest = later;
         }
-        contents.is_damaged = !rest.is_empty();
+        if !rest.is_empty() {
+            contents.damage.get_or_insert("a record in the chunk is malformed");
+        }
         contents
     }
 
-    /// Adds a record that ends at `end`; `None` if a field is missing.
+    /// Adds a record that ends at `end`; `None` if a field is missing or the record is left out.
     fn add(&mut self, record: &Record<'_>, end: usize) -> Option<()> {
         match Op::from_number(record.fields.op()?) {
+            Some(Op::Message) if self.messages.len() == MOST_MESSAGES => {
+                self.damage = Some("the chunk has more than 4194304 messages");
+                return None;
+            }
+            Some(Op::Connection) if !self.known.insert(record.fields.u32("conn")?) => {}
             Some(Op::Message) => self.messages.push(ChunkMessage {
                 time: record.fields.time("time")?,
                 channel: record.fields.u32("conn")?,

@@ -9,6 +9,7 @@ use super::records::Op;
 use super::source::{Head, Source};
 use super::stored_chunk::{self, StoredChunk};
 use crate::chunks::{Entry, LoadedChunk, time_range};
+use crate::limits::ChannelBudget;
 use crate::{Channel, ChannelId, ChunkInfo, Error};
 
 /// Longest record of a channel or of a chunk's entry in the index, in bytes.
@@ -23,16 +24,18 @@ pub(super) struct Index {
     pub(super) chunks: Vec<ChunkInfo>,
     /// The channels by their ids in the file.
     ids: BTreeMap<u32, ChannelId>,
+    budget: ChannelBudget,
 }
 
 impl Index {
-    /// Adds a channel unless its id is known: chunks and the index repeat channels.
+    /// Adds a channel unless its id is known: chunks and the index repeat channels. Channels beyond the limits are left
+    /// out.
     fn add(&mut self, id: u32, channel: Channel) {
-        self.ids.entry(id).or_insert_with(|| {
+        if !self.ids.contains_key(&id) && self.budget.admits(&channel) {
+            self.ids.insert(id, ChannelId(self.channels.len() as u32));
             self.channels.push(channel);
             self.counts.push(0);
-            ChannelId(self.channels.len() as u32 - 1)
-        });
+        }
     }
 
     fn count(&mut self, channel: ChannelId, messages: u64) {
@@ -132,8 +135,8 @@ fn chunk_info(index: &mut Index, head: &Head, data: &[u8]) -> Result<ChunkInfo, 
     Ok(ChunkInfo { position, start, end, channels: Some(channels), is_damaged: false })
 }
 
-/// Makes the index anew from the records that begin at `at`; zeros at the end are padding. Also returns the first damage, after which nothing is
-/// read.
+/// Makes the index anew from the records that begin at `at`; zeros at the end are padding. Also returns the first
+/// damage, after which nothing is read.
 pub(super) fn file<R: Read + Seek>(
     source: &mut Source<R>,
     mut at: u64,

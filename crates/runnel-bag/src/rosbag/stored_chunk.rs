@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::chunk::Contents;
 use super::records::Op;
 use super::source::{Head, Source};
+use crate::limits::longest_decompressed;
 use crate::{Compression, Error};
 
 /// Compressions that format 2.0 has.
@@ -23,15 +24,21 @@ pub(super) fn load<R: Read + Seek>(
     head: &Head,
 ) -> Result<(StoredChunk, Option<Error>), Error> {
     let (compression, size) = fields(head)?;
+    let stored = u64::from(head.data_len).min(source.len().saturating_sub(head.data));
+    let longest = longest_decompressed(stored);
+    let is_truncated = head.end() > source.len();
+    if !is_truncated && u64::from(size) > longest {
+        return Err(head.malformed("the chunk is longer than 1024 times its compressed data"));
+    }
     let mut data = Vec::new();
-    let mut damage = match compression.decompress(source.stream(head)?, size.into(), &mut data) {
+    let mut damage = match compression.decompress(source.stream(head)?, longest.min(size.into()), &mut data) {
         Ok(()) => None,
-        Err(_) if head.end() > source.len() => Some(Error::Truncated { at: head.at }),
+        Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
         Err(error) => Some(Error::Decompression { at: head.at, source: error }),
     };
     let contents = Contents::parse(&data);
-    if contents.is_damaged && damage.is_none() {
-        damage = Some(head.malformed("a record in the chunk is malformed"));
+    if let (Some(reason), None) = (contents.damage, &damage) {
+        damage = Some(head.malformed(reason));
     }
     Ok((StoredChunk { data: Arc::new(data), contents }, damage))
 }

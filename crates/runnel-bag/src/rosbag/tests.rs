@@ -302,7 +302,7 @@ fn zeros_behind_an_unfinished_bag_are_no_damage() {
     }
 }
 
-/// The buffer has room for a few messages, and some messages are longer than it.
+/// The buffer has space for a few messages, and some messages are longer than it.
 #[test]
 fn bag_on_a_disk_of_blocks_is_the_bag() {
     let script: Vec<Written> = (0..60)
@@ -320,4 +320,22 @@ fn bag_on_a_disk_of_blocks_is_the_bag() {
             assert_eq!(read(disk.bytes(), &Selection::default()), by_time(&script));
         }
     }
+}
+
+#[test]
+fn chunk_much_longer_than_its_compressed_data_is_refused() {
+    let mut bag = MAGIC.to_vec();
+    bag.extend(records::bag_header(0, 0, 0));
+    let size = (257_u32 << 20).to_le_bytes();
+    put(&mut bag, Fields::of(Op::Chunk).with("compression", b"bz2").with("size", &size), b"BZh9");
+    let reader = Reader::open(Cursor::new(&bag)).unwrap();
+    let damage = reader.damage().unwrap().to_string();
+    assert!(damage.ends_with("the chunk is longer than 1024 times its compressed data"), "{damage}");
+}
+
+#[test]
+fn repeated_channels_of_a_chunk_are_kept_once() {
+    let record = |id| channel::record(&channel("/chatter"), ChannelId(id)).unwrap();
+    let contents = chunk::Contents::parse(&[record(3), record(4), record(3)].concat());
+    assert_eq!(contents.channels.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [3, 4]);
 }

@@ -69,8 +69,8 @@ impl<D: Disk> Writer<D> {
         Ok(())
     }
 
-    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are in
-    /// memory. Without it, chunks are compressed by the caller.
+    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are
+    /// in memory. Without it, chunks are compressed by the caller.
     ///
     /// # Errors
     /// Those of the output, and if a thread cannot be started.
@@ -145,6 +145,8 @@ impl<D: Disk> BagWriter for Writer<D> {
         chunks.iter().for_each(|chunk| chunk.put(&mut end));
         let out = self.chunks.out();
         out.append(&end)?;
+        // A header with the position of the index says that the bag is whole.
+        out.sync()?;
         out.rewrite_start(&start)?;
         Ok(out.end()?)
     }
@@ -157,6 +159,7 @@ fn start_of_file(index: u64, channels: u32, chunks: u32) -> Vec<u8> {
 
 impl ChunkFormat for Chunks {
     const LONGEST: u64 = LONGEST as u64;
+    const HAS_CHECKSUMS: bool = false;
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         let fields = Fields::of(Op::Message)
@@ -172,11 +175,6 @@ impl ChunkFormat for Chunks {
         let mut head = Vec::new();
         put_head(&mut head, &fields, data.stored as usize);
         head
-    }
-
-    /// The format has none.
-    fn checksum(_data: &[u8]) -> u32 {
-        0
     }
 
     fn end_chunk(&mut self, chunk: FinishedChunk) -> Vec<u8> {

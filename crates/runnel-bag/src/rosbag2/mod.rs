@@ -9,6 +9,8 @@ mod reader;
 pub mod sqlite;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "sqlite")]
+mod untrusted_database;
 mod writer;
 mod yaml;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
+use crate::bag::SelectedChannels;
 use crate::compression::decompress_message;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, ChunkTotals, Encoding, Error, Format, Message, Metadata, Selection,
@@ -107,10 +108,12 @@ fn messages_of_file<'a>(
     ids: &'a [ChannelId],
     selection: &Selection,
 ) -> FileMessages<'a> {
-    let selected = |channels: &Vec<ChannelId>| {
-        (0..ids.len()).filter(|id| channels.contains(&ids[*id])).map(|id| ChannelId(id as u32)).collect()
-    };
-    let selection = Selection { channels: selection.channels.as_ref().map(selected), ..selection.clone() };
+    let selected = SelectedChannels::of(selection);
+    let channels = selection
+        .channels
+        .is_some()
+        .then(|| (0..ids.len()).filter(|id| selected.has(ids[*id])).map(|id| ChannelId(id as u32)).collect());
+    let selection = Selection { channels, ..selection.clone() };
     let BagFile { path, reader } = file;
     Box::new(reader.messages(&selection).map(|message| {
         let message = message.map_err(|error| error.in_file(path))?;
@@ -119,7 +122,10 @@ fn messages_of_file<'a>(
 }
 
 fn decompressed(message: Message) -> Result<Message, Error> {
-    let data = Arc::new(decompress_message(&message.data)?);
+    let log_time = message.log_time;
+    let data = decompress_message(&message.data)
+        .map_err(|source| Error::MessageDecompression { log_time, source })?;
+    let data = Arc::new(data);
     let data = Bytes::part(&data, 0..data.len());
     Ok(Message { data, ..message })
 }
@@ -161,7 +167,8 @@ fn summary(files: &[BagFile], ids: &[Vec<ChannelId>], channels: usize) -> Summar
     let mut chunks = Vec::new();
     for (summary, ids) in summaries().zip(ids) {
         for (id, count) in ids.iter().zip(&summary.counts) {
-            counts[id.index()] += count;
+            let total: &mut u64 = &mut counts[id.index()];
+            *total = total.saturating_add(*count);
         }
         for (compression, totals) in &summary.chunks {
             ChunkTotals::add_all(&mut chunks, *compression, *totals);

@@ -1,11 +1,14 @@
 //! SQLite files of rosbag2, schema versions 1 to 4.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::untrusted_database::{self, Budget};
+use crate::bag::SelectedChannels;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, Encoding, Error, Format, Message, Schema, SchemaLanguage,
     Selection, Summary,
@@ -17,6 +20,7 @@ const PAGE: usize = 1024;
 /// A file that is read. The library SQLite opens it by its path.
 pub struct Reader {
     connection: Connection,
+    budget: Budget,
     channels: Vec<Channel>,
     /// The channels by their ids in the file.
     ids: BTreeMap<i64, ChannelId>,
@@ -31,17 +35,18 @@ impl Reader {
     /// # Errors
     /// [`Error::Database`] when the file cannot be read or is no bag.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
+        let (connection, budget) = untrusted_database::open(path)?;
         let (channels, ids) = channels(&connection)?;
+        budget.renew();
         let summary = summary(&connection, &ids, path)?;
-        Ok(Self { connection, channels, ids, summary, _temporary: None })
+        Ok(Self { connection, budget, channels, ids, summary, _temporary: None })
     }
 
     /// Opens a file that is removed at the end.
     ///
     /// # Errors
     /// As [`Reader::open`].
+    #[cfg(feature = "zstd")]
     pub(crate) fn open_temporary(path: tempfile::TempPath) -> Result<Self, Error> {
         let reader = Self::open(&path)?;
         Ok(Self { _temporary: Some(path), ..reader })
@@ -68,8 +73,10 @@ impl BagReader for Reader {
         let start = selection.start.map_or(i64::MIN, |start| i64::try_from(start).unwrap_or(i64::MAX));
         Box::new(Messages {
             connection: &mut self.connection,
+            budget: &self.budget,
             ids: &self.ids,
-            selection: selection.clone(),
+            channels: SelectedChannels::of(selection),
+            end: selection.end,
             page: VecDeque::new(),
             after: (start, i64::MIN),
             is_at_end: false,
@@ -84,11 +91,20 @@ struct Place {
     topic: i64,
 }
 
+impl Place {
+    /// What the places are sorted by.
+    fn key(&self) -> (i64, i64) {
+        (self.time, self.id)
+    }
+}
+
 struct Messages<'a> {
     /// Exclusive, as it is not shared between threads.
     connection: &'a mut Connection,
+    budget: &'a Budget,
     ids: &'a BTreeMap<i64, ChannelId>,
-    selection: Selection,
+    channels: SelectedChannels,
+    end: Option<u64>,
     page: VecDeque<Place>,
     /// Time and id of the last message of the page.
     after: (i64, i64),
@@ -97,8 +113,9 @@ struct Messages<'a> {
 
 impl Messages<'_> {
     fn load_page(&mut self) -> Result<(), Error> {
+        self.budget.renew();
         let (time, id) = self.after;
-        let end = self.selection.end.map_or(i64::MAX, |end| i64::try_from(end).unwrap_or(i64::MAX));
+        let end = self.end.map_or(i64::MAX, |end| i64::try_from(end).unwrap_or(i64::MAX));
         let mut statement = self.connection.prepare_cached(
             "SELECT timestamp, id, topic_id FROM messages
              WHERE timestamp >= ?1 AND timestamp <= ?3 AND NOT (timestamp = ?1 AND id <= ?2)
@@ -107,9 +124,14 @@ impl Messages<'_> {
         let place = |row: &Row<'_>| Ok(Place { time: row.get(0)?, id: row.get(1)?, topic: row.get(2)? });
         let places = statement.query_map(params![time, id, end, PAGE as i64], place)?;
         self.page = places.collect::<Result<_, _>>()?;
+        let keys = iter::once(self.after).chain(self.page.iter().map(Place::key));
+        if !keys.is_sorted_by(|one, next| one < next) {
+            self.page.clear();
+            return Err(Error::Database("the index of the messages is damaged".to_owned()));
+        }
         self.is_at_end = self.page.len() < PAGE;
         if let Some(last) = self.page.back() {
-            self.after = (last.time, last.id);
+            self.after = last.key();
         }
         Ok(())
     }
@@ -118,7 +140,7 @@ impl Messages<'_> {
     fn load(&self, place: &Place) -> Result<Option<Message>, Error> {
         let undefined = || Error::Database(format!("message {}: topic {} is unknown", place.id, place.topic));
         let channel = *self.ids.get(&place.topic).ok_or_else(undefined)?;
-        if !self.selection.has_channel(channel) {
+        if !self.channels.has(channel) {
             return Ok(None);
         }
         let mut statement = self.connection.prepare_cached("SELECT data FROM messages WHERE id = ?1")?;

@@ -14,11 +14,22 @@ use crate::random::Random;
 /// Log time and bytes of a message.
 pub type Logged = (u64, Vec<u8>);
 
+/// What a reader finds.
+#[derive(Default)]
+pub struct Read {
+    /// The messages that can be read.
+    pub messages: Vec<Logged>,
+    pub is_finished: bool,
+    pub is_damaged: bool,
+}
+
 /// A format: its writer on a disk, and the messages that its reader finds.
 pub struct Format<D> {
     pub name: &'static str,
     pub writer: fn(D) -> Result<Box<dyn BagWriter>, Error>,
-    pub read: fn(Vec<u8>) -> Vec<Logged>,
+    pub read: fn(Vec<u8>) -> Read,
+    /// Whether damage within a chunk is found.
+    pub has_checksums: bool,
     /// One of this many repetitions is enough.
     pub share: u64,
 }
@@ -32,15 +43,34 @@ const LZ4_SHARE: u64 = 10;
 /// All formats of one file.
 pub fn formats<D: Disk + 'static>() -> Vec<Format<D>> {
     vec![
-        Format { name: "rosbag", writer: |disk| rosbag_writer(disk, NONE), read: rosbag, share: 1 },
+        Format {
+            name: "rosbag",
+            writer: |disk| rosbag_writer(disk, NONE),
+            read: rosbag,
+            has_checksums: false,
+            share: 1,
+        },
         Format {
             name: "rosbag with lz4",
             writer: |disk| rosbag_writer(disk, LZ4),
             read: rosbag,
+            has_checksums: true,
             share: LZ4_SHARE,
         },
-        Format { name: "MCAP", writer: |disk| mcap_writer(disk, NONE), read: mcap, share: 1 },
-        Format { name: "MCAP with lz4", writer: |disk| mcap_writer(disk, LZ4), read: mcap, share: LZ4_SHARE },
+        Format {
+            name: "MCAP",
+            writer: |disk| mcap_writer(disk, NONE),
+            read: mcap,
+            has_checksums: true,
+            share: 1,
+        },
+        Format {
+            name: "MCAP with lz4",
+            writer: |disk| mcap_writer(disk, LZ4),
+            read: mcap,
+            has_checksums: true,
+            share: LZ4_SHARE,
+        },
     ]
 }
 
@@ -59,18 +89,19 @@ fn mcap_writer<D: Disk + 'static>(disk: D, compression: Compression) -> Result<B
     Ok(Box::new(writer))
 }
 
-fn rosbag(bytes: Vec<u8>) -> Vec<Logged> {
-    rosbag::Reader::open(Cursor::new(bytes)).map_or(Vec::new(), |mut reader| messages(&mut reader))
+fn rosbag(bytes: Vec<u8>) -> Read {
+    rosbag::Reader::open(Cursor::new(bytes)).map_or(Read::default(), |mut reader| read(&mut reader))
 }
 
-fn mcap(bytes: Vec<u8>) -> Vec<Logged> {
-    mcap::Reader::open(Cursor::new(bytes)).map_or(Vec::new(), |mut reader| messages(&mut reader))
+fn mcap(bytes: Vec<u8>) -> Read {
+    mcap::Reader::open(Cursor::new(bytes)).map_or(Read::default(), |mut reader| read(&mut reader))
 }
 
-/// The messages that can be read.
-fn messages(reader: &mut dyn BagReader) -> Vec<Logged> {
+fn read(reader: &mut dyn BagReader) -> Read {
+    let (is_finished, is_damaged) = (reader.summary().is_finished, reader.damage().is_some());
     let messages = reader.messages(&Selection::default()).filter_map(Result::ok);
-    messages.map(|message| (message.log_time, message.data.to_vec())).collect()
+    let messages = messages.map(|message| (message.log_time, message.data.to_vec())).collect();
+    Read { messages, is_finished, is_damaged }
 }
 
 /// A channel of ROS 1, with a definition of some length.

@@ -61,8 +61,8 @@ impl Write {
         let end = (self.done + written).min(self.len);
         let done = end / block * block;
         if done == self.done {
-            let what = format!("only {written} bytes were written");
-            return Err(io::Error::new(io::ErrorKind::WriteZero, what));
+            let reason = format!("only {written} bytes were written");
+            return Err(io::Error::new(io::ErrorKind::WriteZero, reason));
         }
         self.done = done;
         Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, Probe, opcode, squeue, types};
 use rustix::io::Errno;
 
 use super::engine::{Engine, Failure, Write};
@@ -21,6 +21,9 @@ const MOST_ATTEMPTS: u32 = 100;
 
 /// Wait before a submission is repeated.
 const RETRY_AFTER: Duration = Duration::from_millis(1);
+
+/// The operations that are used, which are younger than io_uring: Linux 5.6 has the first two.
+const OPERATIONS: [u8; 3] = [opcode::Write::CODE, opcode::Fallocate::CODE, opcode::Fsync::CODE];
 
 /// The operations of a file that is open for direct I/O.
 pub(super) struct Ring {
@@ -56,10 +59,11 @@ impl Ring {
     /// A ring for a file with at most `writes` writes in flight.
     ///
     /// # Errors
-    /// If the kernel refuses io_uring, as in many containers.
+    /// If the kernel refuses io_uring, as in many containers, or is older than Linux 5.6.
     pub(super) fn open(file: Arc<OwnedFd>, block: usize, writes: usize) -> io::Result<Box<dyn Engine>> {
         let slots: Vec<_> = (0..writes + WITHOUT_BUFFER).map(|_| None).collect();
         let ring = IoUring::new(slots.len() as u32)?;
+        check_operations(&ring)?;
         Ok(Box::new(Self { ring, file, block, slots, failure: None, is_broken: false }))
     }
 
@@ -121,13 +125,13 @@ impl Ring {
         self.slots[slot] = None;
     }
 
-    fn is_in_flight(&self, is_it: impl Fn(&Kind) -> bool) -> bool {
-        self.slots.iter().flatten().any(|operation| is_it(&operation.kind))
+    fn is_in_flight(&self, is_searched: impl Fn(&Kind) -> bool) -> bool {
+        self.slots.iter().flatten().any(|operation| is_searched(&operation.kind))
     }
 
     /// Waits until no such operation is in flight.
-    fn wait_while_in_flight(&mut self, is_it: impl Fn(&Kind) -> bool) {
-        while !self.is_broken && self.is_in_flight(&is_it) {
+    fn wait_while_in_flight(&mut self, is_searched: impl Fn(&Kind) -> bool) {
+        while !self.is_broken && self.is_in_flight(&is_searched) {
             self.wait();
         }
     }
@@ -189,6 +193,16 @@ impl Drop for Ring {
             mem::forget(mem::take(&mut self.slots));
         }
     }
+}
+
+/// Asks the kernel for the operations that are used. Older kernels cannot be asked.
+fn check_operations(ring: &IoUring) -> io::Result<()> {
+    let mut probe = Probe::new();
+    let asked = ring.submitter().register_probe(&mut probe);
+    if asked.is_ok() && OPERATIONS.into_iter().all(|operation| probe.is_supported(operation)) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel lacks operations, which Linux 5.6 has"))
 }
 
 /// Whether two writes have a byte in common.

@@ -1,8 +1,10 @@
 //! Disks that are slow or fail, as the test says.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use rustix::fs::{MemfdFlags, fstat, memfd_create};
 use rustix::io::Errno;
 
 use super::*;
@@ -12,6 +14,9 @@ struct Scripted {
     results: Receiver<Result<(), Errno>>,
     writes: Vec<Write>,
     failure: Option<Failure>,
+    file: Arc<OwnedFd>,
+    /// Length of the file at the last sync.
+    synced_len: Arc<AtomicU64>,
 }
 
 impl Scripted {
@@ -38,6 +43,7 @@ impl Engine for Scripted {
 
     fn sync(&mut self) {
         self.settle();
+        self.synced_len.store(fstat(&self.file).unwrap().st_size as u64, Ordering::Relaxed);
     }
 
     fn poll(&mut self) {
@@ -65,12 +71,26 @@ impl Engine for Scripted {
 
 /// A file of four buffers of a block each, and what ends its writes.
 fn file() -> (DirectFile, Sender<Result<(), Errno>>) {
+    let (file, results, _) = watched_file();
+    (file, results)
+}
+
+/// Such a file, and its length at the last sync.
+fn watched_file() -> (DirectFile, Sender<Result<(), Errno>>, Arc<AtomicU64>) {
     let (results, receiver) = channel();
-    let engine = Scripted { results: receiver, writes: Vec::new(), failure: None };
+    let file = Arc::new(memfd_create("disk", MemfdFlags::CLOEXEC).unwrap());
+    let synced_len = Arc::new(AtomicU64::new(u64::MAX));
+    let engine = Scripted {
+        results: receiver,
+        writes: Vec::new(),
+        failure: None,
+        file: Arc::clone(&file),
+        synced_len: Arc::clone(&synced_len),
+    };
     let write_path = WritePath { method: Method::DirectRing, refusals: Vec::new() };
     let file = DirectFile {
         path: "/disk/bag".into(),
-        file: Arc::new(File::open("/dev/null").unwrap().into()),
+        file,
         write_path,
         block: 4096,
         pool: Pool::new(4, 4096, 4096),
@@ -82,7 +102,7 @@ fn file() -> (DirectFile, Sender<Result<(), Errno>>) {
         is_name_safe: true,
         is_finished: false,
     };
-    (file, results)
+    (file, results, synced_len)
 }
 
 /// Writes this many blocks.
@@ -110,6 +130,15 @@ fn slow_disk_is_waited_for_when_all_buffers_are_in_flight() {
     file.sync().unwrap();
     assert_eq!(file.in_flight(), 0);
     drop(buffer);
+}
+
+#[test]
+fn finished_file_is_synced_with_its_length() {
+    let (mut file, results, synced_len) = watched_file();
+    write(&mut file, 1);
+    results.send(Ok(())).unwrap();
+    file.finish(7).unwrap();
+    assert_eq!(synced_len.load(Ordering::Relaxed), 7);
 }
 
 #[test]

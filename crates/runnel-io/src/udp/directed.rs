@@ -66,8 +66,8 @@ fn send_with<T>(
     message.msg_iovlen = slices.len() as _;
     message.msg_control = (&raw const *control).cast_mut().cast();
     message.msg_controllen = size_of_val(control) as _;
-    // SAFETY: every pointer is to as many bytes as the length that follows it, and all outlive the call, which writes to
-    // none of them.
+    // SAFETY: every pointer is to as many bytes as the length that follows it, and all outlive the call, which writes
+    // to none of them.
     let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| last_error())
 }

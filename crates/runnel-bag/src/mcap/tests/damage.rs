@@ -157,3 +157,22 @@ fn other_files_are_refused_by_name() {
     assert!(matches!(open(b"PNG and something else"), Error::NotABag));
     assert!(matches!(open(b"\x89MCAP1\r\n"), Error::UnsupportedVersion(version) if version == "1"));
 }
+
+#[test]
+fn chunk_much_longer_than_its_compressed_data_is_refused() {
+    let mut bag = bag(&script(), Compression::None, false);
+    let at = bag.len() as u64;
+    let head = Content::default().u64(0).u64(0).u64(257 << 20).u32(0).text("lz4").u64(9);
+    bag.extend([&head.into_record_start(op::CHUNK, 9), &[0; 9][..]].concat());
+    let damage = open(&bag).damage().unwrap().to_string();
+    let reason = "the chunk is longer than 4 GiB or 1024 times its compressed data";
+    assert_eq!(damage, format!("byte {at}: {reason}"));
+}
+
+#[test]
+fn repeated_definitions_of_a_chunk_are_kept_once() {
+    let channel = Content::default().u16(7).u16(0).text("/a").text("json").blob(b"").into_record(op::CHANNEL);
+    let other = Content::default().u16(8).u16(0).text("/b").text("json").blob(b"").into_record(op::CHANNEL);
+    let contents = chunk::Contents::parse([&channel[..], &channel, &other, &channel, &channel].concat());
+    assert_eq!(contents.definitions.len(), 2);
+}

@@ -1,3 +1,4 @@
+use super::records::Content;
 use super::*;
 use crate::{Error, Format, Metadata};
 
@@ -70,7 +71,7 @@ fn profile_is_kept() {
     }
 }
 
-/// The buffer has room for a few messages, and some messages are longer than it.
+/// The buffer has space for a few messages, and some messages are longer than it.
 #[test]
 fn file_on_a_disk_of_blocks_is_the_file() {
     let script: Vec<Written> = (0..60)
@@ -123,6 +124,9 @@ fn attachments_and_metadata_are_read_as_written() {
         let info = info.clone();
         assert_eq!((&*info.name, info.len), ("map.yaml", 1600));
         assert_eq!(reader.read_attachment(&info).unwrap(), attachment());
+        let mut copy = Vec::new();
+        reader.copy_attachment(&info, &mut copy).unwrap();
+        assert_eq!(copy, attachment().data);
         let metadata = reader.metadata().unwrap();
         assert_eq!((metadata.len(), &*metadata[0].name, &*metadata[0].values["/ros1"]), (1, "lost", "3"));
         assert_eq!(count(&bag), (9, 0));
@@ -158,4 +162,31 @@ fn invalid_additions_are_refused() {
     assert!(matches!(writer.add_channel(&Channel::default()), Err(Error::UnsupportedChannel { .. })));
     writer.finish().unwrap();
     assert!(matches!(writer.write(&message), Err(Error::Finished)));
+}
+
+/// As the registry of MCAP's profiles has them.
+#[test]
+fn profiles_keys_have_values_of_the_registry() {
+    let record = |channel: &Channel| {
+        let record = channel::record(channel, 1, 0);
+        let mut fields = records::Fields::new(&record[9..]);
+        let _ = (fields.u16(), fields.u16(), fields.text(), fields.text());
+        fields.texts().unwrap()
+    };
+    assert_eq!(record(&channel("/ros1"))["latching"], "true");
+    assert_eq!(record(&channel("/ros1")).get("offered_qos_profiles"), None);
+    assert_eq!(record(&channel("/ros2"))["offered_qos_profiles"], "- depth: 10\n");
+    assert_eq!(record(&Channel { offered_qos: None, ..channel("/ros2") })["offered_qos_profiles"], "[]");
+}
+
+#[test]
+fn latching_of_any_recorder_and_empty_list_of_qos_are_read() {
+    for (latching, expected) in [("true", true), ("1", true), ("false", false), ("0", false)] {
+        let metadata = [("latching", latching), ("offered_qos_profiles", "[]")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let content = Content::default().u16(1).u16(0).text("/a").text("cdr").texts(&metadata.into());
+        let record = channel::ChannelRecord::parse(content.as_bytes()).unwrap();
+        let channel = record.into_channel(None);
+        assert_eq!((channel.latching, channel.offered_qos), (expected, None), "{latching}");
+    }
 }

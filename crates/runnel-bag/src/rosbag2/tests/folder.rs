@@ -5,9 +5,12 @@ use std::path::Path;
 
 use crate::disk::{Disk, MemoryDisk, Plain};
 use crate::mcap::Profile;
-use crate::rosbag2::{BagFile, BagMetadata, CompressionMode, Folder, METADATA_FILE, Reader, Writer};
+use crate::rosbag2::{
+    BagFile, BagMetadata, CompressionMode, FileInfo, Folder, METADATA_FILE, Reader, Writer,
+};
 use crate::{
-    BagReader, BagWriter, Channel, ChannelId, Encoding, Error, Format, NewMessage, Selection, mcap, open,
+    BagReader, BagWriter, Channel, ChannelId, Encoding, Error, Format, Message, NewMessage, Selection,
+    Summary, mcap, open,
 };
 
 /// A folder of the file system.
@@ -238,7 +241,7 @@ fn compressed_messages_are_decompressed() {
     let mut reader = Reader::new(Some(&metadata), files).unwrap();
     let messages: Vec<_> = reader.messages(&Selection::default()).collect();
     assert_eq!(&*messages[0].as_ref().unwrap().data, &[7; 1000]);
-    assert!(messages[1].is_err());
+    assert!(matches!(messages[1], Err(Error::MessageDecompression { log_time: 2, .. })), "{:?}", messages[1]);
     assert_eq!(&*messages[2].as_ref().unwrap().data, b"8");
 }
 
@@ -264,4 +267,104 @@ fn compressed_files_are_decompressed() {
     drop(reader);
     fs::remove_file(folder.path().join(METADATA_FILE)).unwrap();
     assert_eq!(numbers(&mut *open(folder.path()).unwrap(), &Selection::default()).len(), 30);
+}
+
+/// A folder whose metadata list these paths instead of the first file.
+fn listing(paths: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("bag");
+    fs::create_dir(&inner).unwrap();
+    let mut writer = Writer::new(Real(&inner), "drive", Profile::Ros2, "jazzy").unwrap();
+    let id = writer.add_channel(&channel("/a")).unwrap();
+    writer.write(&message(id, 1, b"1")).unwrap();
+    writer.finish().unwrap();
+    let text = fs::read_to_string(inner.join(METADATA_FILE)).unwrap();
+    let mut metadata = BagMetadata::parse(&text).unwrap();
+    let file = metadata.files[0].clone();
+    let listed = |path: &&str| FileInfo { path: (*path).to_owned(), ..file.clone() };
+    metadata.files = paths.iter().map(listed).collect();
+    fs::write(inner.join(METADATA_FILE), metadata.to_string()).unwrap();
+    folder
+}
+
+#[test]
+fn listed_path_leads_to_the_folder_only() {
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let mut other = mcap::Writer::new(outside.reopen().unwrap(), Profile::Ros2).unwrap();
+    other.finish().unwrap();
+    let opened = |paths: &[&str]| {
+        open(&listing(paths).path().join("bag")).map(|reader| reader.summary().counts.clone())
+    };
+    assert_eq!(opened(&["bag/drive_0.mcap"]).unwrap(), [1], "as old recorders write it");
+    assert_eq!(opened(&["./drive_0.mcap"]).unwrap(), [1]);
+    assert_eq!(opened(&["../bag/drive_0.mcap"]).unwrap(), [1], "the file of this name in the folder");
+    let absolute = opened(&[outside.path().to_str().unwrap()]).unwrap_err().to_string();
+    assert!(absolute.contains("No such file"), "{absolute}");
+    let nowhere = opened(&[".."]).unwrap_err().to_string();
+    assert!(nowhere.ends_with("metadata.yaml: file \"..\" is not in the folder"), "{nowhere}");
+}
+
+#[test]
+fn file_that_is_listed_twice_is_refused() {
+    let folder = listing(&["drive_0.mcap", "./drive_0.mcap"]);
+    let error = open(&folder.path().join("bag")).err().unwrap().to_string();
+    assert!(error.ends_with("metadata.yaml: file \"drive_0.mcap\" is listed twice"), "{error}");
+}
+
+/// Opening a pipe would wait.
+#[test]
+fn device_is_refused() {
+    let error = open(Path::new("/dev/zero")).err().unwrap().to_string();
+    assert_eq!(error, "/dev/zero: it is no regular file");
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn file_much_longer_than_its_compressed_data_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("zeros.mcap.zstd");
+    let compressed = fs::File::create(&path).unwrap();
+    zstd::stream::copy_encode(io::Read::take(io::repeat(0), 257 << 20), compressed, 1).unwrap();
+    let error = open(&path).err().unwrap().to_string();
+    assert!(error.ends_with("it is longer than 1024 times its compressed length"), "{error}");
+}
+
+/// The statistics of a file can say anything.
+#[test]
+fn sum_of_false_counts_is_limited() {
+    let file = || {
+        let mut file = mcap_file(&[(1, vec![1])]);
+        let (summary, channels) = (file.reader.summary().clone(), file.reader.channels().to_vec());
+        file.reader = Box::new(Claiming { summary: Summary { counts: vec![u64::MAX], ..summary }, channels });
+        file
+    };
+    let reader = Reader::new(None, vec![file(), file()]).unwrap();
+    assert_eq!(reader.summary().counts, [u64::MAX]);
+}
+
+/// A file with a false summary.
+struct Claiming {
+    summary: Summary,
+    channels: Vec<Channel>,
+}
+
+impl BagReader for Claiming {
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    fn damage(&self) -> Option<&Error> {
+        None
+    }
+
+    fn messages(
+        &mut self,
+        _selection: &Selection,
+    ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
+        Box::new(std::iter::empty())
+    }
 }

@@ -23,9 +23,10 @@ fn tables(version: u32) -> String {
     if version >= 4 {
         columns.push_str(", type_description_hash TEXT NOT NULL");
         tables.push_str(
-            "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT NOT NULL, encoding TEXT NOT NULL,
-             encoded_message_definition TEXT NOT NULL, type_description_hash TEXT NOT NULL);
-             INSERT INTO message_definitions VALUES(1, 'std_msgs/msg/String', 'ros2msg', 'string data', 'RIHS01_df66');",
+            "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT NOT NULL,
+             encoding TEXT NOT NULL, encoded_message_definition TEXT NOT NULL, type_description_hash TEXT NOT NULL);
+             INSERT INTO message_definitions
+             VALUES(1, 'std_msgs/msg/String', 'ros2msg', 'string data', 'RIHS01_df66');",
         );
     }
     format!("{tables} CREATE TABLE topics({columns});")
@@ -125,4 +126,27 @@ fn compressed_file_is_decompressed() {
     let compressed = zstd::bulk::compress(&fs::read(&path).unwrap(), 1).unwrap();
     fs::write(&path, compressed).unwrap();
     assert_eq!(open(&path).unwrap().messages(&Selection::default()).map(Result::unwrap).count(), 3000);
+}
+
+/// A view can be endless, and a computed value as long as memory.
+#[test]
+fn computed_tables_are_refused() {
+    let refused = |change: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, 4);
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        open(&path).err().unwrap().to_string()
+    };
+    for table in ["topics", "messages", "message_definitions"] {
+        let view =
+            format!("ALTER TABLE {table} RENAME TO stored; CREATE VIEW {table} AS SELECT * FROM stored");
+        assert!(
+            refused(&view).ends_with(&format!("SQLite: {table} is no plain table")),
+            "{}",
+            refused(&view)
+        );
+    }
+    let column = "ALTER TABLE messages ADD COLUMN computed BLOB AS (zeroblob(1000000000))";
+    assert!(refused(column).ends_with("SQLite: messages is no plain table"), "{}", refused(column));
 }

@@ -60,6 +60,24 @@ fn container_without_io_uring_gets_a_thread() {
     }
 }
 
+/// Linux 5.1 to 5.5 have io_uring, but neither its writes nor the question for its operations.
+#[test]
+fn kernel_without_io_uring_writes_gets_a_thread() {
+    let folder = Folder::new("old_ring");
+    let without = std::thread::scope(|scope| {
+        let there = || {
+            refuse(libc::SYS_io_uring_register);
+            method_in(folder.path())
+        };
+        scope.spawn(there).join().unwrap()
+    });
+    if super::allowed(folder.path()).contains(&Method::DirectRing) {
+        let text =
+            "direct I/O by a thread (refused: io_uring: the kernel lacks operations, which Linux 5.6 has)";
+        assert_eq!(without, (Method::DirectThread, text.to_owned()));
+    }
+}
+
 /// ramfs is nothing but page cache.
 #[test]
 fn file_system_without_direct_io_is_written_through_the_page_cache() {
