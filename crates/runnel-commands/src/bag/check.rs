@@ -62,7 +62,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 impl Verdict {
     fn of(reader: &mut dyn BagReader) -> Self {
         let mut verdict = Self { is_finished: reader.summary().is_finished, ..Self::default() };
-        let listed: u64 = reader.summary().counts.iter().sum();
+        let listed = reader.summary().counts.iter().copied().fold(0, u64::saturating_add);
         if let Some(damage) = reader.damage() {
             verdict.note(damage.to_string());
         }
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(killed.text(Path::new("a")), expected);
         let mut damaged = Verdict { lost: 4, is_finished: true, ..killed };
         ["byte 7: bad", "byte 9: bad"].into_iter().for_each(|damage| damaged.note(damage.to_owned()));
-        let expected = "a: 3 messages can be read\n  first damage: byte 7: bad\n  damaged parts: 2\n  lost: 4 messages\n  \
-                        Try: runnel bag reindex a\n";
+        let expected = "a: 3 messages can be read\n  first damage: byte 7: bad\n  damaged parts: 2\n  \
+                        lost: 4 messages\n  Try: runnel bag reindex a\n";
         assert_eq!(damaged.text(Path::new("a")), expected);
         assert!(!damaged.is_good());
     }

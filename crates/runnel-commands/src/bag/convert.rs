@@ -6,8 +6,9 @@ use clap::ValueHint;
 use runnel_bag::mcap::Profile;
 use runnel_bag::{Channel, Encoding};
 
+use super::files::appended;
 use super::inputs::{Inputs, Wanted};
-use super::new_bag::NewBag;
+use super::new_bag::{NewBag, profile};
 use super::storage::Storage;
 use super::transfer::{completed, transfer};
 use crate::cli_context::CliContext;
@@ -43,7 +44,9 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         let create = |(path, profile): (PathBuf, _)| args.new.create_with(&path, &inputs, profile);
         outputs.map(create).collect::<Result<_, _>>()?
     } else {
-        vec![args.new.create(&args.output, &inputs)?]
+        let channels = inputs.channels().iter().map(|channel| completed(channel, &types));
+        let profile = profile(&channels.collect::<Vec<_>>());
+        vec![args.new.create_with(&args.output, &inputs, profile)?]
     };
     let output = |channel: &Channel| {
         (usize::from(is_split && channel.encoding != Encoding::Ros1), completed(channel, &types))
@@ -55,8 +58,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 fn split_paths(output: &Path) -> Result<[PathBuf; 2], CliError> {
     let base = if Storage::of(output).is_some() { output.with_extension("") } else { output.to_owned() };
     if Storage::of(output) == Some(Storage::Rosbag) {
-        let what = "--split-generations writes MCAP, since rosbag 2.0 holds only ROS 1 messages";
-        return Err(CliError::Usage(what.to_owned()));
+        let why = "--split-generations writes MCAP, since rosbag 2.0 holds only ROS 1 messages";
+        return Err(CliError::Usage(why.to_owned()));
     }
-    Ok(["ros1", "ros2"].map(|name| PathBuf::from(format!("{}_{name}.mcap", base.display()))))
+    Ok(["ros1", "ros2"].map(|name| appended(&base, &format!("_{name}.mcap"))))
 }

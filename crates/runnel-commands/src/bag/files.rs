@@ -1,6 +1,7 @@
 //! Files of bags.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,10 @@ use super::storage::Storage;
 use crate::error::CliError;
 
 /// What `rosbag record` appends to the name of a bag that is being written.
-const ACTIVE: &str = "active";
+pub const ACTIVE: &str = "active";
+
+/// What is appended to the name of a bag that is written from others.
+const PARTIAL: &str = "partial";
 
 /// The error of a bag, with its name.
 pub fn failed(path: &Path, error: &Error) -> CliError {
@@ -32,22 +36,22 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
 /// Format and compression of a bag that is written.
 pub type Format = (Storage, Compression);
 
-/// A file that is written, under another name until it is complete if its format has that custom.
+/// A file that is written, in most cases under another name until it is complete.
 pub struct NewFile {
     path: PathBuf,
     active: PathBuf,
 }
 
 impl NewFile {
-    /// The file of this name, without another one until it is complete.
-    pub fn direct(path: PathBuf) -> Self {
-        Self { active: path.clone(), path }
+    /// The file of this name, which is written from other bags.
+    pub fn of_copy(path: PathBuf) -> Self {
+        Self { active: appended(&path, &format!(".{PARTIAL}")), path }
     }
 
     /// The file of a recording of this name in this format.
     pub fn of_recording(path: PathBuf, storage: Storage) -> Self {
         let active = match storage {
-            Storage::Rosbag => PathBuf::from(format!("{}.{ACTIVE}", path.display())),
+            Storage::Rosbag => appended(&path, &format!(".{ACTIVE}")),
             Storage::Mcap => path.clone(),
         };
         Self { path, active }
@@ -63,16 +67,35 @@ impl NewFile {
         &self.active
     }
 
+    /// Whether neither name is taken.
+    pub fn is_free(&self) -> bool {
+        self.taken().is_none()
+    }
+
+    fn taken(&self) -> Option<&Path> {
+        [&self.path, &self.active].into_iter().map(PathBuf::as_path).find(|path| is_taken(path))
+    }
+
     /// Begins the bag.
     ///
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(&self, format: Format, profile: Profile) -> Result<Box<dyn BagWriter + Send>, CliError> {
-        for taken in [&self.path, &self.active] {
-            if fs::symlink_metadata(taken).is_ok() {
-                return Err(exists(taken));
-            }
+        if let Some(taken) = self.taken() {
+            return Err(exists(taken));
         }
+        self.create_anew(format, profile)
+    }
+
+    /// Begins the bag, which replaces no file before it is complete.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub fn create_anew(
+        &self,
+        format: Format,
+        profile: Profile,
+    ) -> Result<Box<dyn BagWriter + Send>, CliError> {
         writer(&self.active, format, profile).map_err(|error| match error {
             Error::Io(error) if error.kind() == ErrorKind::AlreadyExists => exists(&self.active),
             // It names the file.
@@ -80,19 +103,44 @@ impl NewFile {
         })
     }
 
-    /// Gives the complete file its name.
+    /// Gives the complete file its name, and waits until the name is safe from a power failure.
     ///
     /// # Errors
     /// When another file has that name by now.
     pub fn complete(&self) -> Result<(), CliError> {
-        if self.path == self.active {
-            return Ok(());
+        if self.path != self.active {
+            rename(&self.active, &self.path).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => exists(&self.path),
+                _ => CliError::Failed(format!("{}: {error}", self.active.display())),
+            })?;
         }
-        rename(&self.active, &self.path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => exists(&self.path),
-            _ => CliError::Failed(format!("{}: {error}", self.active.display())),
-        })
+        let folder = folder(&self.path);
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| CliError::Failed(format!("{}: {error}", folder.display())))
     }
+
+    /// Removes the file that is not complete.
+    pub fn discard(&self) {
+        // Without the file, nothing is left to remove.
+        let _ = fs::remove_file(&self.active);
+    }
+}
+
+/// A path with a text behind its name.
+pub fn appended(path: &Path, text: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(text);
+    name.into()
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a file has this name.
+pub fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 /// Renames a file, unless a file of the new name exists.
@@ -102,13 +150,14 @@ impl NewFile {
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some file systems do not have that flag.
-        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) if !is_taken(to) => fs::rename(from, to),
         Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
         renamed => Ok(renamed?),
     }
 }
 
-fn exists(path: &Path) -> CliError {
+/// The error of a name that is taken.
+pub fn exists(path: &Path) -> CliError {
     CliError::Failed(format!(
         "{}: the file exists, and bags never replace a file. Try: another name, or remove it first",
         path.display()

@@ -80,7 +80,7 @@ impl BagInfo {
     }
 
     fn messages(&self) -> u64 {
-        self.summary.counts.iter().sum()
+        self.summary.counts.iter().copied().fold(0, u64::saturating_add)
     }
 
     /// As `rosbag info` prints it.
@@ -98,8 +98,8 @@ impl BagInfo {
         rows.extend((!self.topics.is_empty()).then(|| ("types", self.type_lines())));
         rows.extend((!self.topics.is_empty()).then(|| ("topics", self.topic_lines())));
         if !self.summary.is_finished {
-            let what = format!("the bag has no index. Try: runnel bag reindex {}", self.path);
-            rows.push(("unfinished", vec![what]));
+            let why = format!("the bag has no index. Try: runnel bag reindex {}", self.path);
+            rows.push(("unfinished", vec![why]));
         }
         rows.extend(self.damage.iter().map(|damage| ("damage", vec![damage.clone()])));
         lines(rows.iter().flat_map(|(name, values)| {
@@ -118,7 +118,7 @@ impl BagInfo {
     }
 
     fn chunks(&self) -> impl Iterator<Item = String> {
-        let all: u64 = self.summary.chunks.iter().map(|(_, totals)| totals.count).sum();
+        let all = self.summary.chunks.iter().map(|(_, totals)| totals.count).fold(0, u64::saturating_add);
         self.summary.chunks.iter().map(move |(compression, totals)| {
             let ChunkTotals { count, stored, decompressed } = *totals;
             let ratio = match compression {
@@ -212,7 +212,7 @@ impl Topic {
         self.types.insert(channel.type_name.clone(), sum);
         self.encodings.insert(channel.encoding.name().to_owned());
         self.channels += 1;
-        self.messages += messages;
+        self.messages = self.messages.saturating_add(messages);
         self.is_latched |= channel.latching;
         self.offered_qos = self.offered_qos.take().or_else(|| channel.offered_qos.clone());
         self.has_definition |= !channel.schema.data.is_empty() || channel.encoding != Encoding::Cdr;

@@ -8,7 +8,7 @@ use runnel_bag::{BagReader, Channel, ChannelId, Error, Message, Metadata, Select
 use super::files;
 use crate::error::CliError;
 
-/// See the module's documentation.
+/// Open bags, and the channels of all.
 pub struct Inputs {
     bags: Vec<Input>,
     channels: Vec<Channel>,

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod convert;
+mod copied_metadata;
 mod cut;
 mod files;
 pub mod filter;
@@ -21,10 +22,15 @@ mod transfer;
 #[cfg(test)]
 mod transfer_tests;
 
+use std::time::Duration;
+
 use clap::Subcommand;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
+
+/// How long the ROS 1 master may take to answer.
+const MASTER_DEADLINE: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use runnel_bag::mcap::Profile;
-use runnel_bag::{ChunkTotals, Compression, Encoding, Format};
+use runnel_bag::{Channel, ChunkTotals, Compression, Encoding, Format, SchemaLanguage};
 
+use super::files;
 use super::inputs::{Input, Inputs};
 use super::storage::{ChunkCompression, Storage};
 use super::transfer::{Output, Transferred};
@@ -35,9 +36,9 @@ impl NewBag {
             Format::Mcap => Storage::Mcap,
             format => {
                 let path = input.path.display();
-                let what =
+                let why =
                     format!("{format} is written anew as one file. Try: runnel bag convert {path} NEW.mcap");
-                return Err(CliError::Failed(format!("{path}: {what}")));
+                return Err(CliError::Failed(format!("{path}: {why}")));
             }
         };
         Ok(Self { storage: Some(storage), compression: None })
@@ -48,13 +49,16 @@ impl NewBag {
     /// # Errors
     /// When the format does not have the compression, or the file cannot be created.
     pub fn create(self, path: &Path, inputs: &Inputs) -> Result<Output, CliError> {
-        let has = |encoding: Encoding| inputs.channels().iter().any(|channel| channel.encoding == encoding);
-        let profile = match (has(Encoding::Ros1), has(Encoding::Cdr)) {
-            (true, false) => Profile::Ros1,
-            (false, true) => Profile::Ros2,
-            _ => Profile::None,
-        };
-        self.create_with(path, inputs, profile)
+        self.create_with(path, inputs, profile(inputs.channels()))
+    }
+
+    /// Begins a bag that replaces the file of this name once it is complete. The old file is kept under the name `backup`.
+    ///
+    /// # Errors
+    /// As [`NewBag::create`], and when the name `backup` is taken.
+    pub fn replace(self, path: &Path, backup: PathBuf, inputs: &Inputs) -> Result<Output, CliError> {
+        let format = self.format(path, inputs)?;
+        Output::replace(path.to_owned(), backup, format, profile(inputs.channels()))
     }
 
     /// Begins a bag of this name with this profile, if it is MCAP.
@@ -62,13 +66,33 @@ impl NewBag {
     /// # Errors
     /// As [`NewBag::create`].
     pub fn create_with(self, path: &Path, inputs: &Inputs, profile: Profile) -> Result<Output, CliError> {
+        Output::create(path.to_owned(), self.format(path, inputs)?, profile)
+    }
+
+    fn format(self, path: &Path, inputs: &Inputs) -> Result<files::Format, CliError> {
         let storage = Storage::for_file(self.storage, path)?;
         let compression = match self.compression {
             Some(requested) => storage.compression(requested)?,
             None => usual_compression(storage, inputs),
         };
-        Output::create(path.to_owned(), (storage, compression), profile)
+        Ok((storage, compression))
     }
+}
+
+/// The profile of an MCAP file with these channels. Those of ROS demand the definition of each type.
+pub fn profile(channels: &[Channel]) -> Profile {
+    let has = |encoding: Encoding| channels.iter().any(|channel| channel.encoding == encoding);
+    match (has(Encoding::Ros1), has(Encoding::Cdr)) {
+        _ if !are_defined(channels) => Profile::None,
+        (true, false) => Profile::Ros1,
+        (false, true) => Profile::Ros2,
+        _ => Profile::None,
+    }
+}
+
+/// Whether the types of all channels have a definition.
+pub fn are_defined(channels: &[Channel]) -> bool {
+    channels.iter().all(|channel| channel.schema.language != SchemaLanguage::None)
 }
 
 /// The compression of most chunks of the bags, or the fastest if the format does not have it.
@@ -96,5 +120,26 @@ impl Transferred {
         let files: Vec<_> = self.files.iter().map(file).collect();
         let json = || serde_json::json!({ "files": files, "damaged": self.damaged });
         cli.output.answer(text, json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profile_is_that_of_all_channels() {
+        let channel = |encoding, language| {
+            let mut channel = Channel { encoding, ..Channel::default() };
+            channel.schema.language = language;
+            channel
+        };
+        let one = channel(Encoding::Ros1, SchemaLanguage::Ros1Msg);
+        let two = channel(Encoding::Cdr, SchemaLanguage::Ros2Msg);
+        assert_eq!(profile(std::slice::from_ref(&one)), Profile::Ros1);
+        assert_eq!(profile(&[two.clone(), two.clone()]), Profile::Ros2);
+        assert_eq!(profile(&[one, two.clone()]), Profile::None);
+        assert_eq!(profile(&[two, channel(Encoding::Cdr, SchemaLanguage::None)]), Profile::None);
+        assert_eq!(profile(&[]), Profile::None);
     }
 }

@@ -2,16 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::rename;
+use clap::ValueHint;
+
+use super::files::{ACTIVE, appended};
 use super::inputs::{Inputs, Wanted};
 use super::new_bag::NewBag;
 use super::transfer::{Transferred, transfer};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use clap::ValueHint;
-
-/// What `rosbag record` appends to the name of a bag that is being written.
-const ACTIVE: &str = "active";
 
 /// Repair bags: write what can be read, with an index
 ///
@@ -61,16 +59,12 @@ fn repair(path: &Path, args: &Args) -> Result<Option<Transferred>, CliError> {
     }
 }
 
-/// Writes a bag anew in its place. The old file is kept under another name.
+/// Writes a bag anew in its place. The old file is kept under another name, which it gets once the new one is complete.
 ///
 /// # Errors
 /// When that name is taken, or the new bag cannot be written.
 pub fn rewrite(path: &Path, inputs: &mut Inputs, new: NewBag) -> Result<Transferred, CliError> {
-    let backup = backup_name(path);
-    let moved = |error| CliError::Failed(format!("{}: {error}", backup.display()));
-    rename(path, &backup).map_err(moved)?;
-    // Without a new bag, the old one gets its name back.
-    let output = new.create(path, inputs).inspect_err(|_| _ = rename(&backup, path))?;
+    let output = new.replace(path, backup_name(path), inputs)?;
     transfer(inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()))
 }
 
@@ -81,8 +75,16 @@ fn complete_name(path: &Path) -> Option<PathBuf> {
 
 /// The name that rosbag gives the damaged bag: `x.orig.bag`.
 fn backup_name(path: &Path) -> PathBuf {
-    let extension = path.extension().map_or_else(String::new, |name| format!(".{}", name.display()));
-    PathBuf::from(format!("{}.orig{extension}", path.with_extension("").display()))
+    let backup = appended(&path.with_extension(""), ".orig");
+    match path.extension() {
+        Some(extension) => {
+            let mut name = backup.into_os_string();
+            name.push(".");
+            name.push(extension);
+            name.into()
+        }
+        None => backup,
+    }
 }
 
 #[cfg(test)]

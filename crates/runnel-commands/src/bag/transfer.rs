@@ -1,13 +1,17 @@
 //! Copies messages from bags into new ones: the engine of `convert`, `filter`, `merge`, `cut` and `reindex`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use runnel::core::schema::Generation;
-use runnel_bag::mcap::Profile;
-use runnel_bag::{BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
+use runnel_bag::mcap::{self, Profile};
+use runnel_bag::{
+    BagWriter, Channel, ChannelId, Encoding, Error, Format as BagFormat, Message, Metadata, NewMessage,
+};
 
-use super::files::{Format, NewFile, failed};
+use super::copied_metadata::copied;
+use super::files::{Format, NewFile, exists, failed, is_taken, rename};
 use super::inputs::{Found, Inputs, Wanted};
 use super::record::{has_sum, stored};
 use super::storage::Storage;
@@ -25,6 +29,9 @@ pub struct Output {
     /// By the channels of the inputs.
     channels: BTreeMap<usize, ChannelId>,
     messages: u64,
+    /// The name that the old file gets, if this one replaces it.
+    backup: Option<PathBuf>,
+    is_complete: bool,
 }
 
 /// What a transfer has done.
@@ -42,9 +49,34 @@ impl Output {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: PathBuf, format: Format, profile: Profile) -> Result<Self, CliError> {
-        let file = NewFile::direct(path);
+        let file = NewFile::of_copy(path);
         let writer = file.create(format, profile)?;
-        Ok(Self { file, storage: format.0, writer, channels: BTreeMap::new(), messages: 0 })
+        Ok(Self::new(file, format.0, writer))
+    }
+
+    /// Begins a bag that replaces the file of this name once it is complete. The old file is kept under the name `backup`.
+    ///
+    /// # Errors
+    /// When that name is taken, or the file cannot be created.
+    pub fn replace(
+        path: PathBuf,
+        backup: PathBuf,
+        format: Format,
+        profile: Profile,
+    ) -> Result<Self, CliError> {
+        if is_taken(&backup) {
+            return Err(exists(&backup));
+        }
+        let file = NewFile::of_copy(path);
+        let writer = file.create_anew(format, profile)?;
+        let mut output = Self::new(file, format.0, writer);
+        output.backup = Some(backup);
+        Ok(output)
+    }
+
+    fn new(file: NewFile, storage: Storage, writer: Box<dyn BagWriter + Send>) -> Self {
+        let channels = BTreeMap::new();
+        Self { file, storage, writer, channels, messages: 0, backup: None, is_complete: false }
     }
 
     fn write(&mut self, position: usize, channel: &Channel, message: &Message) -> Result<(), CliError> {
@@ -81,8 +113,28 @@ impl Output {
             self.writer.add_metadata(one).map_err(error)?;
         }
         self.writer.finish().map_err(error)?;
-        self.file.complete()?;
+        self.take_name()?;
+        self.is_complete = true;
         Ok((self.file.path().to_owned(), self.messages))
+    }
+
+    /// Gives the complete file its name, and another one to the old file.
+    fn take_name(&self) -> Result<(), CliError> {
+        let Some(backup) = &self.backup else { return self.file.complete() };
+        let path = self.file.path();
+        let moved = rename(path, backup);
+        moved.map_err(|error| CliError::Failed(format!("{}: {error}", backup.display())))?;
+        // Without a new bag, the old one gets its name back.
+        self.file.complete().inspect_err(|_| _ = rename(backup, path))
+    }
+}
+
+/// A bag that is not complete is removed.
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            self.file.discard();
+        }
     }
 }
 
@@ -98,7 +150,13 @@ pub fn transfer(
     output: impl Fn(&Channel) -> (usize, Channel),
 ) -> Result<Transferred, CliError> {
     let targets: Vec<(usize, Channel)> = inputs.channels().iter().map(output).collect();
-    let metadata = inputs.metadata();
+    let metadata = copied(inputs.metadata());
+    for bag in inputs.bags().iter().filter(|bag| bag.reader.summary().format == BagFormat::Mcap) {
+        match attachments(&bag.path) {
+            0 => {}
+            count => log::warn!("{}: attachments are not copied: {count}", bag.path.display()),
+        }
+    }
     let damages = inputs.bags().iter().filter_map(|bag| Some((&bag.path, bag.reader.damage()?)));
     let mut damaged = damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64;
     for read in inputs.messages(wanted) {
@@ -120,6 +178,13 @@ pub fn transfer(
     }
     let files = outputs.into_iter().map(|output| output.complete(&metadata));
     Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged })
+}
+
+/// The number of attachments of an MCAP file.
+fn attachments(path: &Path) -> usize {
+    // A file that is compressed as a whole is not looked into.
+    let reader = File::open(path).ok().and_then(|file| mcap::Reader::open(file).ok());
+    reader.map_or(0, |reader| reader.attachments().len())
 }
 
 /// A channel with the definition that is known here, if the bag has none.
@@ -146,4 +211,23 @@ fn not_ros1(channel: &Channel) -> CliError {
          --split-generations",
         channel.topic
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel_bag::mcap::{Attachment, Writer};
+
+    use super::*;
+
+    #[test]
+    fn attachments_are_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.mcap");
+        let disk = runnel_bag::files::create(&path).expect("a file");
+        let mut writer = Writer::on_disk(disk, Profile::None).expect("a bag");
+        assert_eq!(attachments(&path), 0);
+        writer.add_attachment(&Attachment::default()).expect("it is written");
+        writer.finish().expect("it is written");
+        assert_eq!(attachments(&path), 1);
+    }
 }

@@ -82,6 +82,15 @@ fn read(path: &Path) -> (String, Format) {
     (messages.iter().map(text).collect::<Vec<_>>().join(" "), format)
 }
 
+/// The names of all files.
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).expect("a folder");
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = entries.map(|entry| name(entry.expect("a file"))).collect();
+    names.sort();
+    names
+}
+
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
@@ -109,6 +118,28 @@ fn generations_are_split_into_two_files() {
     assert_eq!(content(&folder, "y_ros2.mcap").0, "/b2");
     let refused = bag(&folder, "convert @x.mcap @y.bag").expect_err("ROS 2 in rosbag").to_string();
     assert!(refused.contains("topic /b") && refused.contains("Try: "), "{refused}");
+    assert_eq!(
+        names(&folder),
+        ["x.mcap", "y_ros1.mcap", "y_ros2.mcap"],
+        "no part of the refused bag is left"
+    );
+}
+
+#[test]
+fn refused_repair_leaves_the_bag_as_it_is() {
+    let folder = folder();
+    write(&folder, "x.mcap", Storage::Mcap, &[("/a", Encoding::Ros1, 1)]);
+    for taken in ["x.orig.mcap", "x.mcap.partial"] {
+        let taken = folder.path().join(taken);
+        fs::write(&taken, "mine").expect("a file");
+        let refused = bag(&folder, "reindex --force @x.mcap").expect_err("a name is taken").to_string();
+        assert!(refused.contains("the file exists"), "{refused}");
+        assert_eq!(fs::read(&taken).expect("a file"), b"mine");
+        fs::remove_file(&taken).expect("a file");
+        assert_eq!(names(&folder), ["x.mcap"]);
+    }
+    bag(&folder, "reindex --force @x.mcap").expect("all names are free");
+    assert_eq!(names(&folder), ["x.mcap", "x.orig.mcap"]);
 }
 
 #[test]

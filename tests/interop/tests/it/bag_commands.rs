@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use interop::ros2::{Distro, Origin as Ros2Origin};
-use interop::ros2_checks::expect_line;
-use interop::{Master, Origin, Outcome, Server, TIMEOUT, next_messages, outcome, ready};
+use interop::{Master, Origin, Outcome, Server, TIMEOUT, next_messages, outcome, ready, wait_until};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
+use serde_json::Value as Json;
 
 use crate::bridge_scene::TwoGraphs;
 
@@ -25,11 +25,43 @@ fn record(mut recorder: Peer) -> Peer {
     recorder
 }
 
-/// Ends a command by Ctrl-C; it must succeed.
-fn end(mut peer: Peer) -> String {
-    peer.signal(Signal::INT).unwrap();
-    assert!(peer.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", peer.output());
-    peer.output()
+/// A recorder that reports what it does.
+struct Recorder(Peer);
+
+impl Recorder {
+    /// Waits until a recorder has subscribed that was started with `--json`.
+    fn new(mut peer: Peer) -> Self {
+        peer.wait_for_line(|line| json(line).is_some(), deadline_in(TIMEOUT)).expect("it records");
+        Self(peer)
+    }
+
+    /// Waits until this many messages are in the recording: talkers report a message before it has arrived.
+    fn wait_for(&mut self, count: u64) {
+        let has_all =
+            |line: &str| json(line).is_some_and(|report| report["messages"].as_u64() >= Some(count));
+        self.0.wait_for_line(has_all, deadline_in(TIMEOUT)).expect("it records all messages");
+    }
+
+    /// Ends it by Ctrl-C; it must succeed. Returns its result.
+    fn end(mut self) -> Json {
+        self.0.signal(Signal::INT).unwrap();
+        assert!(self.0.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", self.0.output());
+        let lines = self.0.lines();
+        let result = lines.iter().filter_map(|line| json(line)).next_back().expect("a result");
+        assert!(result["topics"].is_object(), "{lines:#?}");
+        result
+    }
+}
+
+/// A line that is a JSON object.
+fn json(line: &str) -> Option<Json> {
+    serde_json::from_str::<Json>(line).ok().filter(Json::is_object)
+}
+
+/// What a command with `--json` answers.
+fn answer(outcome: &Outcome) -> Json {
+    let mut answers = outcome.lines.iter().filter_map(|line| json(line));
+    answers.next().unwrap_or_else(|| panic!("no answer: {:#?}", outcome.lines))
 }
 
 /// Length and checksum of each message, as talkers and listeners print them.
@@ -55,11 +87,15 @@ fn messages_of_rosbag_play_are_recorded() {
     let graph = master.graph();
     let [played, recorded] = ["played.bag", "recorded.bag"].map(|name| graph.home().join(name));
     success(outcome(graph.rospy("write_bag.py", &[text(&played), "none"])));
-    let words = ["bag", "record", "/chatter", "/point", "-O", text(&recorded), "--lz4", "--ros1"];
-    let recorder = record(graph.runnel("runnel", &words));
-    success(outcome(graph.tool("rosbag", &["play", "--wait-for-subscribers", "-r", "5", text(&played)])));
-    let printed = end(recorder);
-    assert!(printed.contains("recorded 100 messages of 2 topics"), "{printed}");
+    let words = ["--json", "bag", "record", "/chatter", "/point", "-O", text(&recorded), "--lz4", "--ros1"];
+    let mut recorder = Recorder::new(graph.runnel("runnel", &words));
+    // It stays until the last message has arrived.
+    let words = ["play", "--wait-for-subscribers", "--keep-alive", "-r", "5", text(&played)];
+    let player = graph.tool("rosbag", &words);
+    recorder.wait_for(100);
+    drop(player);
+    let result = recorder.end();
+    assert_eq!(result["messages"], 100, "{result}");
     assert_eq!(
         listed(&master, &recorded),
         ["/chatter std_msgs/String 66", "/point geometry_msgs/PointStamped 34"]
@@ -89,15 +125,18 @@ fn played_bag_reaches_rospy_and_rosbag_record() {
 fn both_generations_are_recorded_and_played_from_one_file() {
     let graphs = TwoGraphs::new(Server::Rosmaster);
     let file = graphs.ros2.home().join("both.mcap");
-    let recorder = record(graphs.runnel(&["bag", "record", "/one", "/two", "-O", text(&file)]));
+    let words = ["--json", "bag", "record", "/one", "/two", "-O", text(&file)];
+    let mut recorder = Recorder::new(graphs.runnel(&words));
     let count = COUNT.to_string();
     let mut one = graphs.master.graph().talker(Origin::Rospy, &["/one", "--count", &count]);
     let mut two = graphs.ros2.talker(KILTED, &["/two", "--count", &count]);
     let sent = [&mut one, &mut two].map(|talker| next_messages(talker, "sent", COUNT, deadline_in(TIMEOUT)));
-    expect_line(&mut two, "done");
+    recorder.wait_for(2 * COUNT as u64);
     drop((one, two));
-    let printed = end(recorder);
-    assert!(printed.contains(&format!("recorded {} messages of 2 topics", 2 * COUNT)), "{printed}");
+    let result = recorder.end();
+    for topic in ["/one", "/two"] {
+        assert_eq!(result["topics"][topic]["messages"], COUNT, "{result}");
+    }
     let info = success(outcome(graphs.runnel(&["bag", "info", text(&file)])));
     for expected in ["std_msgs/String", "std_msgs/msg/String"] {
         assert!(info.iter().any(|line| line.contains(&format!(": {expected}"))), "{expected}: {info:#?}");
@@ -117,18 +156,25 @@ fn both_generations_are_recorded_and_played_from_one_file() {
 fn transient_local_messages_before_the_start_are_played_first() {
     let graphs = TwoGraphs::new(Server::Rosmaster);
     let file = graphs.ros2.home().join("kept.mcap");
-    let recorder = record(graphs.runnel(&["bag", "record", "/map", "/scan", "-O", text(&file)]));
+    let words = ["--json", "bag", "record", "/map", "/scan", "-O", text(&file)];
+    let mut recorder = Recorder::new(graphs.runnel(&words));
     let kept = ["/map", "--count", "1", "--durability", "transient_local", "--depth", "1"];
     let mut map = graphs.ros2.talker(KILTED, &kept);
-    next_messages(&mut map, "sent", 1, deadline_in(TIMEOUT));
-    let mut scan = graphs.ros2.talker(KILTED, &["/scan", "--count", "30", "--rate", "20"]);
-    next_messages(&mut scan, "sent", 30, deadline_in(TIMEOUT));
+    let sent = next_messages(&mut map, "sent", 1, deadline_in(TIMEOUT));
+    recorder.wait_for(1);
+    let scan = graphs.ros2.talker(KILTED, &["/scan", "--count", "10", "--rate", "20"]);
+    recorder.wait_for(11);
     drop((map, scan));
-    end(recorder);
+    recorder.end();
+    let info = answer(&outcome(graphs.runnel(&["--json", "bag", "info", text(&file)])));
+    let [first, last] = ["start", "end"].map(|name| info[name].as_u64().expect("a time"));
+    // The map is the first message, so it comes before any later start.
+    let middle = format!("{:.9}", (last - first) as f64 / 2e9);
     let late = ["/map", "--count", "1", "--durability", "transient_local"];
     let mut listener = ready(graphs.ros2.listener(KILTED, &late));
-    success(outcome(graphs.runnel(&["bag", "play", text(&file), "--start", "1.2"])));
-    next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
+    success(outcome(graphs.runnel(&["bag", "play", text(&file), "--start", &middle])));
+    let got = next_messages(&mut listener, "got", 1, deadline_in(TIMEOUT));
+    assert_eq!(bodies(&got), bodies(&sent));
 }
 
 #[test]
@@ -139,16 +185,20 @@ fn killed_recording_is_repaired() {
     let active = PathBuf::from(format!("{}.active", text(&file)));
     let words = ["bag", "record", "/chatter", "-O", text(&file), "--ros1", "--max-loss", "0.2"];
     let mut recorder = record(graph.runnel("runnel", &words));
-    let mut talker = graph.talker(Origin::Roscpp, &["/chatter", "--rate", "100"]);
-    next_messages(&mut talker, "sent", 200, deadline_in(TIMEOUT));
+    let count = COUNT.to_string();
+    let talker = graph.talker(Origin::Roscpp, &["/chatter", "--count", &count]);
+    let check = || outcome(graph.runnel("runnel", &["--json", "bag", "check", text(&active)]));
+    // What is on the disk while it records.
+    wait_until("all messages are on the disk", deadline_in(TIMEOUT), || {
+        answer(&check())["messages"] == COUNT
+    });
     recorder.signal(Signal::KILL).unwrap();
     recorder.wait_exit(deadline_in(TIMEOUT)).expect("it is killed");
-    let checked = outcome(graph.runnel("runnel", &["bag", "check", text(&active)]));
-    assert_eq!(checked.code, Some(1), "{:#?}", checked.lines);
+    drop(talker);
+    let checked = check();
+    assert_eq!(checked.code, Some(1), "it is not finished: {:#?}", checked.lines);
     success(outcome(graph.runnel("runnel", &["bag", "reindex", text(&active)])));
-    let lines = listed(&master, &file);
-    let count = lines[0].strip_prefix("/chatter std_msgs/String ").expect("texts").parse::<usize>();
-    assert!(count.expect("a number") > 150, "{lines:?}");
+    assert_eq!(listed(&master, &file), [format!("/chatter std_msgs/String {COUNT}")]);
 }
 
 #[test]

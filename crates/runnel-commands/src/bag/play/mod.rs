@@ -1,6 +1,7 @@
 //! `runnel bag play`
 
 mod arguments;
+mod kept;
 mod lateness;
 mod played_type;
 mod player;
@@ -8,7 +9,6 @@ mod prefetch;
 mod publishers;
 mod schedule;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use runnel::msgs::rosgraph_msgs::msg::Clock;
@@ -16,7 +16,8 @@ use runnel::{Context, Graphs, Publisher, QoS};
 use runnel_bag::{Channel, Encoding};
 use serde_json::json;
 
-use super::inputs::{Found, Inputs, Wanted};
+use super::MASTER_DEADLINE;
+use super::inputs::{Inputs, Wanted};
 use arguments::Plan;
 pub use arguments::{Args, Unsupported};
 use player::Player;
@@ -27,14 +28,8 @@ use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::{counted, lines};
 
-/// Most bytes of messages from before the start that are published first.
-const MOST_KEPT: usize = 64 << 20;
-
 /// How long the end waits for subscribers that have not received the last messages.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// How long the master may take to answer.
-const MASTER_DEADLINE: Duration = Duration::from_secs(1);
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let plan = args.plan(cli)?;
@@ -68,43 +63,10 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
 fn play(player: &mut Player, inputs: &mut Inputs, plan: &Plan, range: (u64, u64)) -> Result<(), CliError> {
     let channels = player.publishers().channels();
     let wanted = Wanted { channels: Some(channels), start: Some(range.0), end: Some(range.1) };
-    let kept = kept_before(inputs, &wanted, range.0);
+    let kept = kept::before(inputs, &wanted, range.0, || player.ok());
     player.publish_kept(&kept);
     while player.play(inputs, &wanted, range)? && plan.loops {}
     Ok(())
-}
-
-/// The last messages before a time that late subscribers would have got.
-fn kept_before(inputs: &mut Inputs, wanted: &Wanted, start: u64) -> Vec<Found> {
-    let depths: BTreeMap<usize, usize> = wanted
-        .channels
-        .iter()
-        .flatten()
-        .map(|position| (*position, played_type::kept(&inputs.channels()[*position])))
-        .filter(|(_, depth)| *depth > 0)
-        .collect();
-    let begins_later = inputs.times().is_some_and(|(first, _)| first < start);
-    if depths.is_empty() || !begins_later {
-        return Vec::new();
-    }
-    let earlier =
-        Wanted { channels: Some(depths.keys().copied().collect()), start: None, end: Some(start - 1) };
-    let mut kept: BTreeMap<usize, VecDeque<Found>> = BTreeMap::new();
-    let mut bytes = 0;
-    // Damaged parts are reported when the bag is played.
-    for found in inputs.messages(&earlier).flatten() {
-        let queue = kept.entry(found.channel).or_default();
-        bytes += found.message.data.len();
-        let depth = depths.get(&found.channel).copied().unwrap_or(1);
-        queue.push_back(found);
-        while queue.len() > depth || bytes > MOST_KEPT {
-            let Some(oldest) = queue.pop_front() else { break };
-            bytes -= oldest.message.data.len();
-        }
-    }
-    let mut kept: Vec<Found> = kept.into_values().flatten().collect();
-    kept.sort_by_key(|found| found.message.log_time);
-    kept
 }
 
 /// Joins the graphs of the channels that are played.

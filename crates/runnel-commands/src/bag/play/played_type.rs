@@ -61,7 +61,8 @@ pub fn qos<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> QoS {
     let offered = channels.into_iter().flat_map(offered);
     let offered: Vec<QoS> = offered.collect();
     let is_reliable = |qos: &QoS| qos.reliability == Reliability::Reliable;
-    let kept: usize = offered.iter().filter(|qos| qos.is_latching()).map(|qos| qos.depth).sum();
+    let depths = offered.iter().filter(|qos| qos.is_latching()).map(|qos| qos.depth);
+    let kept = depths.fold(0, usize::saturating_add);
     let mut qos = QoS::keep_last(DEPTH);
     if !offered.is_empty() && !offered.iter().any(is_reliable) {
         qos = qos.best_effort();

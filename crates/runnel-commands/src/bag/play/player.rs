@@ -18,7 +18,7 @@ use crate::bag::keys::Keys;
 use crate::error::CliError;
 use crate::output;
 
-/// How often keys and the end are looked at.
+/// How often keys are read.
 const STEP: Duration = Duration::from_millis(20);
 
 /// How often the progress is shown.
@@ -42,7 +42,7 @@ pub struct Pace {
     pub is_paused: bool,
 }
 
-/// See the module's documentation.
+/// The publishers of a bag, and the state of the playing.
 pub struct Player {
     /// Its end ends the playing.
     context: Context,
@@ -95,6 +95,11 @@ impl Player {
             refused: 0,
             damaged: 0,
         }
+    }
+
+    /// False once the playing is ended.
+    pub fn ok(&self) -> bool {
+        self.context.ok()
     }
 
     /// The publishers.
@@ -154,7 +159,7 @@ impl Player {
                         }
                     }
                 },
-                Next::Wait => self.look(&mut schedule)?,
+                Next::Wait => self.poll_keys_and_clock(&mut schedule)?,
                 Next::End => return self.wait_until(&mut schedule, self.range.1, true),
             }
             if !self.context.ok() {
@@ -199,7 +204,7 @@ impl Player {
     /// before.
     fn wait_until(&mut self, schedule: &mut Schedule, log_time: u64, is_end: bool) -> Result<bool, CliError> {
         loop {
-            self.look(schedule)?;
+            self.poll_keys_and_clock(schedule)?;
             if !self.context.ok() {
                 return Ok(false);
             }
@@ -213,7 +218,7 @@ impl Player {
                 continue;
             }
             let due = schedule.due(log_time);
-            if self.pace.is_immediate && !is_end || due <= now {
+            if self.pace.is_immediate || due <= now {
                 return Ok(true);
             }
             self.sleep(due.min(now + STEP));
@@ -227,7 +232,7 @@ impl Player {
     }
 
     /// Does what is to be done between messages: keys, `/clock` and the progress.
-    fn look(&mut self, schedule: &mut Schedule) -> Result<(), CliError> {
+    fn poll_keys_and_clock(&mut self, schedule: &mut Schedule) -> Result<(), CliError> {
         let now = clock::monotonic();
         match self.keys.as_ref().and_then(Keys::pressed) {
             Some(b' ') => {

@@ -11,15 +11,13 @@ use runnel_bag::Channel;
 use runnel_bridge::StaticTransforms;
 
 use super::played_type;
+use crate::bag::MASTER_DEADLINE;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::types::Types;
 
 /// How long to wait for subscribers that are in the graph.
 const MATCHING: Duration = Duration::from_secs(2);
-
-/// How long the master may take to answer.
-const MASTER_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A graph with a node in it.
 pub struct Side {
@@ -36,7 +34,7 @@ pub struct Sides {
     pub ros2: Option<Side>,
 }
 
-/// See the module's documentation.
+/// Those publishers, by channel of the bag.
 pub struct Publishers {
     publishers: Vec<Entry>,
     /// By channel; `None` for channels that are not played.

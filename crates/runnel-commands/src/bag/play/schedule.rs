@@ -4,7 +4,7 @@
 
 use runnel::core::time::Instant;
 
-/// See the module's documentation.
+/// The mapping from log times to this clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     rate: f64,

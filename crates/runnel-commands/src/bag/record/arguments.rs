@@ -1,23 +1,23 @@
-//! Arguments of `runnel bag record`, and what they mean.
+//! Arguments of `runnel bag record`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use regex_lite::Regex;
-use runnel::Context;
 use runnel_io::clock;
 
 use super::limits::Limits;
 use super::output_files::BaseName;
+use super::plan::Plan;
 use super::recorder::Options;
 use super::topic_selection::TopicSelection;
-use crate::bag::files::Format;
+use super::unsupported::Unsupported;
 use crate::bag::quantity;
 use crate::bag::storage::{ChunkCompression, Storage};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
+use crate::graphs::{Discovery, GraphFilter};
 use crate::value_parsers;
 
 /// Largest queue that can be requested.
@@ -157,46 +157,6 @@ pub struct Args {
 const OUTPUT: &str = "Output";
 const LIMITS: &str = "Limits";
 
-/// Options of the originals that this recorder does not need or does not have.
-#[derive(Debug, Default, clap::Args)]
-pub struct Unsupported {
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub max_cache_size: Option<u64>,
-
-    #[arg(long, hide = true)]
-    pub snapshot_mode: bool,
-
-    #[arg(long, value_name = "MODE", hide = true)]
-    pub compression_mode: Option<String>,
-
-    #[arg(long, value_name = "NAME", hide = true)]
-    pub compression_format: Option<String>,
-
-    #[arg(long, value_name = "FILE", hide = true)]
-    pub qos_profile_overrides_path: Option<PathBuf>,
-
-    #[arg(long, value_name = "SERVICE", num_args = 1.., hide = true)]
-    pub services: Vec<String>,
-}
-
-/// What the arguments mean.
-pub struct Plan {
-    /// Topics, limits and times.
-    pub options: Options,
-    /// Name of the files without number and extension.
-    pub base: PathBuf,
-    /// Format of the files.
-    pub format: Format,
-    /// Most complete bags that are kept.
-    pub max_splits: Option<usize>,
-    /// Whether only errors are shown.
-    pub is_quiet: bool,
-    /// Whether it begins paused.
-    pub is_paused: bool,
-    filter: GraphFilter,
-    discovery: Discovery,
-}
-
 fn depth(text: &str) -> Result<usize, String> {
     let depth = text.parse().ok().filter(|depth| (1..=MOST_DEPTH).contains(depth));
     depth.ok_or_else(|| format!("expected a number from 1 to {MOST_DEPTH}"))
@@ -217,8 +177,8 @@ impl Args {
         let (base, storage) = self.output()?;
         let compression = storage.compression(self.chunk_compression())?;
         if storage == Storage::Rosbag && self.filter.is_only_ros2() {
-            let what = "rosbag 2.0 holds only ROS 1 messages. Try: --storage mcap, or without --ros2";
-            return Err(CliError::Usage(what.into()));
+            let why = "rosbag 2.0 holds only ROS 1 messages. Try: --storage mcap, or without --ros2";
+            return Err(CliError::Usage(why.into()));
         }
         let limits = self.limits()?;
         Ok(Plan {
@@ -293,71 +253,6 @@ impl Args {
             return Err(CliError::Usage("--split needs --size or --duration".into()));
         }
         Ok(limits)
-    }
-}
-
-impl Unsupported {
-    /// # Errors
-    /// When an option is given that does not exist here.
-    fn check(&self) -> Result<(), CliError> {
-        let refused =
-            |option: &str, why: &str| Err(CliError::Usage(format!("{option} is not supported: {why}")));
-        if self.snapshot_mode {
-            return refused(
-                "--snapshot-mode",
-                "only the whole recording is kept. Try: --split with --max-splits",
-            );
-        }
-        if self.compression_mode.is_some() || self.compression_format.is_some() {
-            return refused(
-                "--compression-mode",
-                "the chunks of the bag are compressed. Try: --zstd or --lz4",
-            );
-        }
-        if self.qos_profile_overrides_path.is_some() {
-            let why = "each publisher is asked for the best QoS that it offers. Try: without it";
-            return refused("--qos-profile-overrides-path", why);
-        }
-        if let Some(service) = self.services.first() {
-            let why = format!("calls are on a topic. Try: {service}/_service_event");
-            return refused("--services", &why);
-        }
-        Ok(())
-    }
-}
-
-impl Plan {
-    /// The context of the graphs to record.
-    ///
-    /// # Errors
-    /// When a requested graph cannot be reached, or a topic cannot be recorded.
-    pub fn open(&self, cli: &CliContext) -> Result<Context, CliError> {
-        let snapshot = GraphSnapshot::open_running(cli, self.filter, &self.discovery)?;
-        if self.options.takes_ros2 || self.filter.is_only_ros1() {
-            return Ok(snapshot.context().clone());
-        }
-        self.check_ros1(cli, &snapshot)?;
-        let filter = GraphFilter::only_ros1();
-        Ok(GraphSnapshot::open_running(cli, filter, &self.discovery)?.context().clone())
-    }
-
-    /// Checks that no named topic is only in ROS 2, and notes others that will not be recorded.
-    fn check_ros1(&self, cli: &CliContext, snapshot: &GraphSnapshot) -> Result<(), CliError> {
-        let mut topics = snapshot.topics()?;
-        let is_published = |side: &crate::graphs::Side| !side.publishers.is_empty();
-        topics.0.retain(|_, topic| {
-            !topic.ros1.as_ref().is_some_and(is_published) && topic.ros2.as_ref().is_some_and(is_published)
-        });
-        if let Some(named) = self.options.topics.names.iter().find(|name| topics.0.contains_key(*name)) {
-            return Err(super::sink::no_ros2(named));
-        }
-        match self.options.topics.select(&topics).len() {
-            0 => {}
-            count => cli.output.note(&format!(
-                "topics that are only in ROS 2 are not recorded: {count}. Try: --storage mcap"
-            )),
-        }
-        Ok(())
     }
 }
 

@@ -45,7 +45,20 @@ pub struct Content<'a> {
     pub data: Bytes<'a>,
 }
 
-/// The same in memory of its own.
+/// An [`Arrival`] in memory of its own.
+#[derive(Clone, Debug)]
+pub struct OwnedArrival {
+    generation: Generation,
+    type_name: String,
+    sum: String,
+    definition: String,
+    publisher: String,
+    is_latching: bool,
+    number: Option<(Gid, u64)>,
+    content: OwnedContent,
+}
+
+/// A [`Content`] in memory of its own.
 #[derive(Clone, Debug)]
 pub struct OwnedContent {
     log_time: u64,
@@ -86,7 +99,58 @@ impl<'a> Arrival<'a> {
     }
 }
 
+impl Arrival<'_> {
+    /// The same in memory of its own.
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub fn to_owned(self) -> Result<OwnedArrival, NoMemory> {
+        let Source { generation, type_name, sum, definition, publisher, is_latching } = self.source;
+        Ok(OwnedArrival {
+            generation,
+            type_name: type_name.to_owned(),
+            sum: sum.to_owned(),
+            definition: definition.to_owned(),
+            publisher: publisher.to_owned(),
+            is_latching,
+            number: self.number,
+            content: self.content.to_owned()?,
+        })
+    }
+
+    /// Length of the message and its definition in bytes.
+    pub fn len(&self) -> usize {
+        self.content.data.len() + self.source.definition.len()
+    }
+}
+
+impl OwnedArrival {
+    /// The message.
+    pub fn view(&self) -> Arrival<'_> {
+        let source = Source {
+            generation: self.generation,
+            type_name: &self.type_name,
+            sum: &self.sum,
+            definition: &self.definition,
+            publisher: &self.publisher,
+            is_latching: self.is_latching,
+        };
+        Arrival { source, number: self.number, content: self.content.view() }
+    }
+
+    /// Length of the message and its definition in bytes.
+    pub fn len(&self) -> usize {
+        self.content.len() + self.definition.len()
+    }
+}
+
 impl Content<'_> {
+    /// The same, received at another time.
+    #[must_use]
+    pub fn at(self, log_time: u64) -> Self {
+        Self { log_time, ..self }
+    }
+
     /// The same in memory of its own.
     ///
     /// # Errors
@@ -112,11 +176,5 @@ impl OwnedContent {
     /// Length of the message in bytes.
     pub fn len(&self) -> usize {
         self.data.len()
-    }
-
-    /// The same, received at another time.
-    #[must_use]
-    pub fn at(self, log_time: u64) -> Self {
-        Self { log_time, ..self }
     }
 }

@@ -1,6 +1,7 @@
 //! The channels of a recording: which messages are in which channel, and which wait for the definition of their type.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use runnel::core::schema::Generation;
 use runnel_bag::{Channel, Encoding, Schema, SchemaLanguage};
@@ -15,7 +16,10 @@ const MOST_CHANNELS: usize = 4096;
 const MOST_WAITING: usize = 10_000;
 const MOST_WAITING_BYTES: usize = 64 << 20;
 
-/// See the module's documentation.
+/// How long messages wait for the QoS of their publishers. A publisher that is gone by then offers none.
+const QOS_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The channels and the messages that wait.
 #[derive(Debug, Default)]
 pub struct Channels {
     topics: Vec<Topic>,
@@ -46,8 +50,6 @@ pub struct Waited {
     pub topic: usize,
     /// The channel.
     pub channel: usize,
-    /// The publisher, if it gives its last message to late subscribers.
-    pub latched_by: Option<String>,
     /// The message.
     pub content: OwnedContent,
 }
@@ -57,6 +59,8 @@ struct Topic {
     name: String,
     /// The QoS that ROS 2 publishers offer, once the graph was read.
     offered_qos: Option<String>,
+    /// Since when messages wait.
+    waits_since: Option<Instant>,
     sources: Vec<Known>,
 }
 
@@ -75,14 +79,14 @@ struct Known {
 struct Waiting {
     topic: usize,
     source: usize,
-    latched_by: Option<String>,
     content: OwnedContent,
 }
 
 impl Channels {
     /// Adds a topic. Returns its position.
     pub fn add_topic(&mut self, name: &str) -> usize {
-        self.topics.push(Topic { name: name.to_owned(), offered_qos: None, sources: Vec::new() });
+        let name = name.to_owned();
+        self.topics.push(Topic { name, offered_qos: None, waits_since: None, sources: Vec::new() });
         self.topics.len() - 1
     }
 
@@ -116,10 +120,26 @@ impl Channels {
         if self.definitions.ask(key) {
             self.questions.push((key.clone(), self.topics[topic].name.clone()));
         }
-        let latched_by = source.is_latching.then(|| source.publisher.to_owned());
         match content.to_owned() {
-            Ok(content) => Place::Waits(self.wait(Waiting { topic, source: known, latched_by, content })),
+            Ok(content) => Place::Waits(self.wait(Waiting { topic, source: known, content })),
             Err(_) => Place::Nowhere,
+        }
+    }
+
+    /// The channel of a source, if it has one.
+    pub fn known(&self, topic: usize, source: Source<'_>) -> Option<usize> {
+        self.topics[topic].sources.iter().find(|known| known.is(source))?.channel
+    }
+
+    /// Gives up on the QoS of topics whose messages have waited too long for it. Call it from time to time.
+    pub fn stop_waiting_for_qos(&mut self, now: Instant) {
+        let topics: BTreeSet<usize> = self.waiting.iter().map(|message| message.topic).collect();
+        for topic in topics {
+            let Topic { offered_qos, waits_since, .. } = &mut self.topics[topic];
+            let since = *waits_since.get_or_insert(now);
+            if now.saturating_duration_since(since) >= QOS_PATIENCE {
+                offered_qos.get_or_insert_default();
+            }
         }
     }
 
@@ -131,9 +151,9 @@ impl Channels {
                 self.waiting.push_back(message);
                 continue;
             };
-            let Waiting { topic, latched_by, content, .. } = message;
+            let Waiting { topic, content, .. } = message;
             self.waiting_bytes -= content.len();
-            ready.push(Waited { topic, channel, latched_by, content });
+            ready.push(Waited { topic, channel, content });
         }
         ready
     }
@@ -165,7 +185,7 @@ impl Channels {
 
     /// The channel of a source, which is added once all is known.
     fn channel(&mut self, topic: usize, source: usize) -> Option<usize> {
-        let Topic { name, offered_qos, sources } = &mut self.topics[topic];
+        let Topic { name, offered_qos, sources, .. } = &mut self.topics[topic];
         let known = &mut sources[source];
         if known.channel.is_none() {
             let channel = known.describe(name, offered_qos.as_deref(), &self.definitions)?;
@@ -321,6 +341,22 @@ mod tests {
         let channel = &channels.channels()[0];
         assert_eq!((channel.type_hash.as_deref(), &channel.schema), (Some("RIHS01_ab"), &schema("int8 x")));
         assert_eq!((channel.offered_qos.as_deref(), &channel.publisher), (Some("- depth: 1\n"), &None));
+    }
+
+    #[test]
+    fn messages_of_a_publisher_that_is_gone_are_recorded_without_qos() {
+        let mut channels = Channels::default();
+        let topic = channels.add_topic("/a");
+        channels.place(topic, ros2("/one"), content(b"x"));
+        let questions = channels.take_questions();
+        channels.define(questions[0].0.clone(), schema("int8 x"));
+        let start = Instant::now();
+        channels.stop_waiting_for_qos(start);
+        channels.stop_waiting_for_qos(start + QOS_PATIENCE / 2);
+        assert!(channels.take_waited().is_empty(), "the graph may be late");
+        channels.stop_waiting_for_qos(start + QOS_PATIENCE);
+        assert_eq!(channels.take_waited().len(), 1);
+        assert_eq!(channels.channels()[0].offered_qos, None);
     }
 
     #[test]

@@ -32,28 +32,42 @@ pub struct Answer {
     pub definition: Result<Schema, String>,
 }
 
-/// Finds definitions on a thread of its own, since nodes may take seconds to answer.
+/// Finds definitions on threads of its own: one for those known here, one that asks nodes.
 pub struct Definitions {
     questions: Sender<(TypeKey, String)>,
     answers: Receiver<Answer>,
 }
 
 impl Definitions {
-    /// Asks with clients of this node. `load` returns the types known here.
+    /// Asks with clients of this node. `load` returns the types known here. They are answered at once, while a node may
+    /// take seconds to describe another.
     pub fn new(
         context: &Context,
         node: &Node,
         load: impl Fn() -> Result<Types, CliError> + Send + 'static,
     ) -> Self {
         let (questions, asked) = mpsc::channel::<(TypeKey, String)>();
+        let (unknown, to_learn) = mpsc::channel::<(TypeKey, String, String)>();
         let (answered, answers) = mpsc::channel();
-        let (context, learner) = (context.clone(), TypeLearner::new(node));
+        let learned_answers = answered.clone();
         thread::spawn(move || {
             let mut types = None;
             for (key, topic) in asked {
-                let definition = known(&mut types, &load, &key)
-                    .or_else(|unknown| learned(&context, &learner, &key, &topic, unknown));
-                if answered.send(Answer { key, definition }).is_err() {
+                // Both threads end when the answers have no receiver.
+                let is_sent = match known(&mut types, &load, &key) {
+                    Err(why) if key.generation == Generation::Ros2 => unknown.send((key, topic, why)).is_ok(),
+                    definition => answered.send(Answer { key, definition }).is_ok(),
+                };
+                if !is_sent {
+                    break;
+                }
+            }
+        });
+        let (context, learner) = (context.clone(), TypeLearner::new(node));
+        thread::spawn(move || {
+            for (key, topic, unknown) in to_learn {
+                let definition = learned(&context, &learner, &key, &topic, &unknown);
+                if learned_answers.send(Answer { key, definition }).is_err() {
                     break;
                 }
             }
@@ -112,11 +126,8 @@ fn learned(
     learner: &TypeLearner,
     key: &TypeKey,
     topic: &str,
-    unknown: String,
+    unknown: &str,
 ) -> Result<Schema, String> {
-    if key.generation == Generation::Ros1 {
-        return Err(unknown);
-    }
     let learned = learner.message_of_topic(context, topic, &key.name);
     let schema = learned.map_err(|why| format!("{unknown}. It cannot be learned from the graph: {why}"))?;
     match has_sum(&schema, &key.sum) {

@@ -34,19 +34,19 @@ impl Counts {
 
     /// All messages that are missing in the recording.
     pub fn absent(&self) -> u64 {
-        self.lost() + self.dropped + self.refused
+        self.lost().saturating_add(self.dropped).saturating_add(self.refused)
     }
 
     /// The sums of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
-            messages: self.messages + other.messages,
-            bytes: self.bytes + other.bytes,
-            missing: self.missing + other.missing,
-            dropped: self.dropped + other.dropped,
-            reported: self.reported + other.reported,
-            refused: self.refused + other.refused,
+            messages: self.messages.saturating_add(other.messages),
+            bytes: self.bytes.saturating_add(other.bytes),
+            missing: self.missing.saturating_add(other.missing),
+            dropped: self.dropped.saturating_add(other.dropped),
+            reported: self.reported.saturating_add(other.reported),
+            refused: self.refused.saturating_add(other.refused),
         }
     }
 

@@ -4,15 +4,19 @@ mod arguments;
 mod arrival;
 mod channels;
 mod definitions;
+mod latched;
 mod limits;
 mod loss;
 mod output_files;
+mod periodic_sync;
+mod plan;
 mod recorder;
 mod report;
 mod sink;
 #[cfg(test)]
 mod sink_tests;
 mod topic_selection;
+mod unsupported;
 
 use std::io::{self, IsTerminal};
 use std::thread;
@@ -21,12 +25,14 @@ use std::time::{Duration, Instant};
 use runnel::{Context, Graphs, Node};
 use runnel_bag::mcap::Profile;
 
-use arguments::Plan;
-pub use arguments::{Args, Unsupported};
+pub use arguments::Args;
 pub use definitions::{has_sum, stored};
 use output_files::OutputFiles;
+use plan::Plan;
 use recorder::{Progress, Recorder};
 use report::Speed;
+pub use sink::LOSS;
+pub use unsupported::Unsupported;
 
 use super::keys::Keys;
 use crate::cli_context::CliContext;
@@ -81,9 +87,10 @@ impl Running<'_> {
         };
         let recorded = self.watch(context, &mut recorder);
         let elapsed = self.started.elapsed();
+        // Nothing more arrives, whatever has ended the recording.
+        context.shutdown();
         let finished = recorder.finish();
         drop(node);
-        context.shutdown();
         if let Ok(spun) = spinning.join() {
             spun?;
         }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use runnel::core::time::Time;
 use runnel_bag::mcap::Profile;
-use runnel_bag::{BagWriter, Error};
+use runnel_bag::{BagWriter, Channel, Error};
 use runnel_io::clock;
 
 use super::sink::Bags;
-use crate::bag::files::{Format, NewFile, failed};
+use crate::bag::files::{Format, NewFile, appended, failed};
+use crate::bag::new_bag::are_defined;
 use crate::error::CliError;
 
 /// How the files of a recording are named, without number and extension.
@@ -22,7 +23,7 @@ pub enum BaseName {
     Date(String),
 }
 
-/// See the module's documentation.
+/// The files of a recording, one after another.
 pub struct OutputFiles {
     base: PathBuf,
     format: Format,
@@ -63,18 +64,30 @@ impl OutputFiles {
         Self { max_splits, ..self }
     }
 
-    fn next_path(&self) -> PathBuf {
-        let base = self.base.display();
-        let number = if self.is_split { format!("_{}", self.begun) } else { String::new() };
-        PathBuf::from(format!("{base}{number}.{}", self.format.0.extension()))
+    /// The file that is begun next. Numbers that are taken are left out, except for the first: an earlier recording of this
+    /// name is a mistake of the user.
+    fn next_file(&mut self) -> NewFile {
+        let is_first = self.begun == 0;
+        loop {
+            let file = NewFile::of_recording(self.path(self.begun), self.format.0);
+            self.begun += 1;
+            if !self.is_split || is_first || file.is_free() {
+                return file;
+            }
+        }
+    }
+
+    fn path(&self, number: usize) -> PathBuf {
+        let number = if self.is_split { format!("_{number}") } else { String::new() };
+        appended(&self.base, &format!("{number}.{}", self.format.0.extension()))
     }
 }
 
 impl Bags for OutputFiles {
-    fn begin(&mut self) -> Result<Box<dyn BagWriter + Send>, CliError> {
-        self.current = NewFile::of_recording(self.next_path(), self.format.0);
-        self.begun += 1;
-        self.current.create(self.format, self.profile)
+    fn begin(&mut self, channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
+        self.current = self.next_file();
+        let profile = if are_defined(channels) { self.profile } else { Profile::None };
+        self.current.create(self.format, profile)
     }
 
     fn complete(&mut self) -> Result<(), CliError> {
@@ -108,6 +121,9 @@ impl Bags for OutputFiles {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use runnel_bag::Compression;
 
     use super::*;
@@ -128,7 +144,7 @@ mod tests {
         let files = OutputFiles::new(folder.path().join("a"), format, Profile::Ros1, true);
         let mut files = files.keeping(Some(2));
         for _ in 0..4 {
-            files.begin().expect("a bag").finish().expect("it is written");
+            files.begin(&[]).expect("a bag").finish().expect("it is written");
             files.complete().expect("it is free");
         }
         let names = |paths: Vec<PathBuf>| {
@@ -141,7 +157,21 @@ mod tests {
         let entries =
             fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("a file").path());
         assert_eq!(names(entries.collect()), ["a_2.bag", "a_3.bag"]);
-        files.begin().expect("a bag");
-        assert_eq!(names(files.files()), ["a_2.bag", "a_3.bag", "a_4.bag.active"]);
+        fs::write(folder.path().join("a_4.bag"), "mine").expect("a file");
+        fs::write(folder.path().join("a_5.bag.active"), "mine").expect("a file");
+        files.begin(&[]).expect("the next free number");
+        assert_eq!(names(files.files()), ["a_2.bag", "a_3.bag", "a_6.bag.active"]);
+    }
+
+    #[test]
+    fn names_need_not_be_text() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = OsStr::from_bytes(b"\xff");
+        let format = (Storage::Rosbag, Compression::None);
+        let mut files = OutputFiles::new(folder.path().join(name), format, Profile::Ros1, false);
+        files.begin(&[]).expect("a bag").finish().expect("it is written");
+        files.complete().expect("it is free");
+        let expected = folder.path().join(OsStr::from_bytes(b"\xff.bag"));
+        assert!(expected.exists(), "{:?}", files.files());
     }
 }

@@ -3,24 +3,27 @@
 //! Callbacks of the context write the messages; see [`Sink`]. Its owner spins the context, and calls [`Recorder::step`] a few
 //! times a second on another thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use runnel::bridge::bridge_of_node;
 use runnel::core::names::DdsTopic;
 use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::{Context, Graphs, Node, QoS, RawMessage, Ros2Graph, Subscription, SubscriptionOptions};
+use runnel_io::clock;
 
 use super::arrival::Arrival;
 use super::definitions::{Answer, Definitions};
 use super::limits::Limits;
 use super::loss::Counts;
+use super::periodic_sync::PeriodicSync;
 use super::sink::{Bags, Sink};
 use super::topic_selection::TopicSelection;
-use crate::bag::offered_qos;
+use crate::bag::{MASTER_DEADLINE, offered_qos};
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Topics, is_publisher};
@@ -30,11 +33,11 @@ use crate::types::Types;
 /// How often the ROS 1 master is asked for topics.
 const MASTER_PERIOD: Duration = Duration::from_millis(500);
 
-/// How long the master may take to answer.
-const MASTER_DEADLINE: Duration = Duration::from_secs(1);
-
 /// Part of the time at risk after which the bag is written to the disk: writing takes time itself.
 const SYNC_SHARE: f64 = 0.8;
+
+/// How long the end may take to record what has arrived.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// Most topics of a recording: peers can have any number.
 const MOST_TOPICS: usize = 4096;
@@ -59,23 +62,34 @@ pub struct Options {
     pub udp: bool,
 }
 
-/// See the module's documentation.
+/// The subscriptions of a recording, and the bag.
 pub struct Recorder {
     context: Context,
     node: Node,
     options: Options,
     sink: Arc<Mutex<Sink>>,
     subscriptions: BTreeMap<String, Recorded>,
+    /// Topics that cannot be subscribed.
+    refused: BTreeSet<String>,
     definitions: Definitions,
     clock: Option<(Arc<AtomicU64>, Subscription)>,
     master_read: Option<Instant>,
-    synced: Instant,
     has_discovered: bool,
+    sync: PeriodicSync,
 }
 
 struct Recorded {
     topic: usize,
     subscription: Subscription,
+    /// Messages that the callback has taken.
+    taken: Arc<AtomicU64>,
+}
+
+impl Recorded {
+    /// Messages that wait no more: the callback has taken them, or the queue has dropped them.
+    fn passed(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed) + self.subscription.dropped()
+    }
 }
 
 /// State of a recording.
@@ -101,17 +115,19 @@ impl Recorder {
         load: impl Fn() -> Result<Types, CliError> + Send + 'static,
     ) -> Result<Self, CliError> {
         let context = node.context().clone();
-        let sink = Sink::new(bags, options.limits, options.takes_ros2)?;
+        let sink = Arc::new(Mutex::new(Sink::new(bags, options.limits, options.takes_ros2)?));
+        let sync = PeriodicSync::start(Arc::clone(&sink), options.max_loss.mul_f64(SYNC_SHARE));
         let mut recorder = Self {
             definitions: Definitions::new(&context, node, load),
             context,
             node: node.clone(),
-            sink: Arc::new(Mutex::new(sink)),
+            sink,
             subscriptions: BTreeMap::new(),
+            refused: BTreeSet::new(),
             clock: None,
             master_read: None,
-            synced: Instant::now(),
             has_discovered: false,
+            sync: sync.map_err(|error| CliError::Failed(format!("thread that syncs the bag: {error}")))?,
             options,
         };
         if recorder.options.sim_time {
@@ -123,33 +139,33 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Subscribes to new topics, writes what waited for a definition, and gives the bag to the disk when it is time.
+    /// Subscribes to new topics, and writes what waited for a definition.
     ///
     /// # Errors
-    /// When a subscription cannot be created.
+    /// When the graph cannot be read.
     pub fn step(&mut self) -> Result<(), CliError> {
         let graph = match self.context.graphs() {
             Graphs::Ros1 => None,
             _ => self.context.ros2_graph()?,
         };
         if self.options.topics.discovers() && (self.options.discovery || !self.has_discovered) {
-            self.discover(graph.as_ref())?;
+            self.discover(graph.as_ref());
         }
         self.describe(&graph.unwrap_or_default());
         let mut sink = lock(&self.sink);
-        for Recorded { topic, subscription } in self.subscriptions.values() {
+        for Recorded { topic, subscription, .. } in self.subscriptions.values() {
             sink.set_lost(*topic, subscription.dropped(), subscription.lost());
-        }
-        if self.synced.elapsed() >= self.options.max_loss.mul_f64(SYNC_SHARE) {
-            sink.sync();
-            self.synced = Instant::now();
         }
         Ok(())
     }
 
-    /// Messages that arrive while the recording is paused are not recorded.
+    /// Pauses the recording, or goes on; see [`Sink::set_paused`].
     pub fn set_paused(&self, is_paused: bool) {
-        lock(&self.sink).set_paused(is_paused);
+        let now = match &self.clock {
+            Some((clock, _)) => clock.load(Ordering::Relaxed),
+            None => clock::realtime().as_nanos().max(0).unsigned_abs(),
+        };
+        lock(&self.sink).set_paused(is_paused, now);
     }
 
     /// Whether the recording has ended by itself: a limit is reached, or the disk failed.
@@ -159,28 +175,60 @@ impl Recorder {
 
     /// The numbers until now.
     pub fn progress(&self) -> Progress {
-        let sink = lock(&self.sink);
-        Progress {
-            topics: sink.counts().map(|(topic, counts)| (topic.to_owned(), counts)).collect(),
-            len: sink.len(),
-            files: sink.files(),
-        }
+        progress(&self.sink)
     }
 
-    /// Ends the subscriptions and completes the bag.
+    /// Records what has arrived, ends the subscriptions and completes the bag.
     ///
     /// # Errors
     /// When something could not be written.
     pub fn finish(mut self) -> Result<Progress, CliError> {
-        let stepped = self.step();
+        let waiting = self.drain();
+        // The graph may have been left, so it says no more than before.
+        self.describe(&Ros2Graph::default());
+        let waiting = waiting.map(|waiting| self.count_lost(&waiting));
         // A callback that runs holds the sink, so it is not held here.
         self.subscriptions.clear();
         let finished = lock(&self.sink).finish();
-        stepped.and(finished).map(|()| self.progress())
+        drop(self.sync);
+        finished.and(waiting)?;
+        Ok(progress(&self.sink))
     }
 
-    /// Subscribes to the selected topics that have appeared.
-    fn discover(&mut self, graph: Option<&Ros2Graph>) -> Result<(), CliError> {
+    /// Runs the callbacks of the messages that have arrived: after Ctrl-C nothing else runs them. Returns how many still
+    /// wait of each subscription, since there is no more time.
+    fn drain(&self) -> Result<Vec<u64>, CliError> {
+        let passed = || self.subscriptions.values().map(Recorded::passed);
+        if self.has_ended() {
+            return Ok(passed().map(|_| 0).collect());
+        }
+        let until = Instant::now() + DRAIN;
+        self.context.spin_some()?;
+        let received: Vec<u64> =
+            self.subscriptions.values().map(|recorded| recorded.subscription.received()).collect();
+        let waiting =
+            || received.iter().zip(passed()).map(|(received, passed)| received.saturating_sub(passed));
+        while waiting().any(|waiting| waiting > 0) && Instant::now() < until {
+            let before = passed().sum::<u64>();
+            self.context.spin_some()?;
+            if passed().sum::<u64>() == before {
+                // Other threads run the callbacks.
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(waiting().collect())
+    }
+
+    /// Sets the final numbers of lost messages. Those that wait are dropped.
+    fn count_lost(&self, waiting: &[u64]) {
+        let mut sink = lock(&self.sink);
+        for (Recorded { topic, subscription, .. }, waiting) in self.subscriptions.values().zip(waiting) {
+            sink.set_lost(*topic, subscription.dropped() + waiting, subscription.lost());
+        }
+    }
+
+    /// Subscribes to the selected topics that have appeared. Those that cannot be subscribed are named once.
+    fn discover(&mut self, graph: Option<&Ros2Graph>) {
         let mut topics = Topics::default();
         if let Some(graph) = graph {
             topics.add_ros2(graph);
@@ -199,7 +247,20 @@ impl Recorder {
         let selected: Vec<String> =
             self.options.topics.select(&topics).into_iter().map(str::to_owned).collect();
         self.has_discovered = true;
-        selected.into_iter().try_for_each(|topic| self.subscribe(&topic))
+        for topic in selected {
+            if self.refused.contains(&topic) || self.subscriptions.len() + self.refused.len() >= MOST_TOPICS {
+                continue;
+            }
+            match self.subscribe(&topic) {
+                // The recording ends.
+                Err(_) if !self.context.ok() => return,
+                Err(why) => {
+                    log::warn!("topic {topic} is not recorded: {why}");
+                    self.refused.insert(topic);
+                }
+                Ok(()) => {}
+            }
+        }
     }
 
     fn subscribe(&mut self, name: &str) -> Result<(), CliError> {
@@ -208,6 +269,8 @@ impl Recorder {
         }
         let topic = lock(&self.sink).add_topic(name);
         let (sink, clock) = (Arc::clone(&self.sink), self.clock.as_ref().map(|(time, _)| Arc::clone(time)));
+        let taken = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&taken);
         let is_in_both = self.context.graphs() == Graphs::Both;
         let take = move |message: &RawMessage<'_>| {
             // What a bridge carries comes from the other graph, too.
@@ -215,10 +278,13 @@ impl Recorder {
             if let Some(log_time) = log_time(message, clock.as_deref()).filter(|_| !is_repeated) {
                 lock(&sink).take(topic, &Arrival::new(message, log_time));
             }
+            count.fetch_add(1, Ordering::Relaxed);
         };
-        let subscription =
-            self.node.create_raw_subscription(name, None, self.subscription_options(), take)?;
-        self.subscriptions.insert(name.to_owned(), Recorded { topic, subscription });
+        let subscription = self
+            .node
+            .create_raw_subscription(name, None, self.subscription_options(), take)
+            .inspect_err(|_| lock(&self.sink).abandon(topic))?;
+        self.subscriptions.insert(name.to_owned(), Recorded { topic, subscription, taken });
         Ok(())
     }
 
@@ -245,10 +311,20 @@ impl Recorder {
                 sink.set_offered_qos(*topic, offered_qos::to_yaml(&offered));
             }
         }
+        sink.stop_waiting_for_qos(Instant::now());
         sink.write_waited();
         for (key, topic) in sink.take_questions() {
             self.definitions.ask(key, topic);
         }
+    }
+}
+
+fn progress(sink: &Mutex<Sink>) -> Progress {
+    let sink = lock(sink);
+    Progress {
+        topics: sink.counts().map(|(topic, counts)| (topic.to_owned(), counts)).collect(),
+        len: sink.len(),
+        files: sink.files(),
     }
 }
 

@@ -4,32 +4,30 @@
 //! the only copy. Callbacks wait while the disk accepts no more. Then the queues of the subscriptions fill, which drop their
 //! oldest messages and count them; publishers never wait.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use runnel::core::schema::Generation;
-use runnel_bag::{BagWriter, ChannelId, Error, Metadata, NewMessage, Schema};
+use runnel_bag::{BagWriter, Channel, ChannelId, Error, Metadata, NewMessage, Schema};
 
-use super::arrival::{Arrival, Content, OwnedContent};
+use super::arrival::{Arrival, Content};
 use super::channels::{Channels, Place, Waited};
 use super::definitions::TypeKey;
+use super::latched::Latched;
 use super::limits::Limits;
 use super::loss::{Counts, Numbers};
 use crate::error::CliError;
 
 /// Name of the metadata that hold the counts of each topic.
-const LOSS: &str = "runnel.loss";
-
-/// Most bytes of messages that are repeated at the start of each bag.
-const MOST_REPEATED: usize = 64 << 20;
+pub const LOSS: &str = "runnel.loss";
 
 /// Makes the bags of a recording, one after another.
 pub trait Bags: Send {
-    /// Begins a bag.
+    /// Begins a bag. These are the channels of the recording so far.
     ///
     /// # Errors
     /// When it cannot be created.
-    fn begin(&mut self) -> Result<Box<dyn BagWriter + Send>, CliError>;
+    fn begin(&mut self, channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError>;
 
     /// The bag that was begun last is complete.
     ///
@@ -44,16 +42,17 @@ pub trait Bags: Send {
     fn files(&self) -> Vec<PathBuf>;
 }
 
-/// See the module's documentation.
+/// The current bag, and what its successors begin with.
 pub struct Sink {
     bags: Box<dyn Bags>,
     bag: Option<Bag>,
     limits: Limits,
     channels: Channels,
     topics: Vec<Topic>,
-    /// The last messages of publishers that give them to late subscribers, by channel and publisher.
-    latched: BTreeMap<(usize, String), OwnedContent>,
-    latched_bytes: usize,
+    /// What each later bag begins with, if there are several.
+    repeated: Latched,
+    /// What has arrived during a pause, and belongs to the state when the recording goes on.
+    paused: Latched,
     /// Whether the bags can hold messages of ROS 2.
     takes_ros2: bool,
     is_paused: bool,
@@ -68,6 +67,8 @@ pub struct Sink {
 enum End {
     /// A limit was reached.
     Limit,
+    /// A message cannot be stored in the bag, which is sound.
+    Refused(CliError),
     /// A bag cannot be written.
     Failed(CliError),
 }
@@ -79,6 +80,8 @@ struct Bag {
     channels: Vec<Option<ChannelId>>,
     /// Time of its first message.
     start: Option<u64>,
+    /// Length of the messages of earlier bags that it begins with, which do not count as its own.
+    repeated_len: u64,
     is_dirty: bool,
 }
 
@@ -87,6 +90,8 @@ struct Topic {
     name: String,
     counts: Counts,
     numbers: Numbers,
+    /// Nothing more will arrive.
+    is_abandoned: bool,
 }
 
 impl Sink {
@@ -95,15 +100,15 @@ impl Sink {
     /// # Errors
     /// When it cannot be created.
     pub fn new(mut bags: Box<dyn Bags>, limits: Limits, takes_ros2: bool) -> Result<Self, CliError> {
-        let bag = Some(Bag::new(bags.begin()?));
+        let bag = Some(Bag::new(bags.begin(&[])?));
         Ok(Self {
             bags,
             bag,
             limits,
             channels: Channels::default(),
             topics: Vec::new(),
-            latched: BTreeMap::new(),
-            latched_bytes: 0,
+            repeated: Latched::default(),
+            paused: Latched::default(),
             takes_ros2,
             is_paused: false,
             end: None,
@@ -117,6 +122,11 @@ impl Sink {
         self.channels.add_topic(name)
     }
 
+    /// Leaves out a topic that cannot be subscribed.
+    pub fn abandon(&mut self, topic: usize) {
+        self.topics[topic].is_abandoned = true;
+    }
+
     /// Takes a message of a topic.
     pub fn take(&mut self, topic: usize, message: &Arrival<'_>) {
         if self.has_ended() {
@@ -126,18 +136,35 @@ impl Sink {
             let Topic { counts, numbers, .. } = &mut self.topics[topic];
             counts.missing += numbers.take(publisher, number);
         }
-        if self.is_paused || self.is_topic_complete(topic) {
+        if self.is_topic_complete(topic) {
             return;
         }
+        if message.source.is_latching {
+            self.keep(topic, message);
+        }
+        if !self.is_paused {
+            self.record(topic, message);
+        }
+    }
+
+    /// Keeps a message that late subscribers would get.
+    fn keep(&mut self, topic: usize, message: &Arrival<'_>) {
+        if self.is_paused {
+            self.paused.keep(topic, message);
+        }
+        if self.limits.split {
+            self.repeated.keep(topic, message);
+        }
+    }
+
+    /// Writes a message, or lets it wait for its definition.
+    fn record(&mut self, topic: usize, message: &Arrival<'_>) {
         if message.source.generation == Generation::Ros2 && !self.takes_ros2 {
-            self.end = Some(End::Failed(no_ros2(&self.topics[topic].name)));
+            self.end = Some(End::Refused(no_ros2(&self.topics[topic].name)));
             return;
         }
         match self.channels.place(topic, message.source, message.content) {
-            Place::Channel(channel) => {
-                let latched_by = message.source.is_latching.then_some(message.source.publisher);
-                self.write((topic, channel), latched_by, message.content);
-            }
+            Place::Channel(channel) => self.write((topic, channel), message.content),
             Place::Waits(dropped) => {
                 dropped.into_iter().for_each(|topic| self.topics[topic].counts.refused += 1)
             }
@@ -160,11 +187,18 @@ impl Sink {
         self.channels.set_offered_qos(topic, offered);
     }
 
+    /// Gives up on the QoS of topics whose messages have waited too long for it.
+    pub fn stop_waiting_for_qos(&mut self, now: Instant) {
+        self.channels.stop_waiting_for_qos(now);
+    }
+
     /// Writes the messages whose definition is known now.
     pub fn write_waited(&mut self) {
-        for Waited { topic, channel, latched_by, content } in self.channels.take_waited() {
-            if !self.has_ended() {
-                self.write((topic, channel), latched_by.as_deref(), content.view());
+        for Waited { topic, channel, content } in self.channels.take_waited() {
+            match self.end {
+                None => self.write((topic, channel), content.view()),
+                Some(End::Limit) => {}
+                Some(End::Refused(_) | End::Failed(_)) => self.topics[topic].counts.refused += 1,
             }
         }
     }
@@ -175,9 +209,19 @@ impl Sink {
         (counts.dropped, counts.reported) = (dropped, reported);
     }
 
-    /// Messages that arrive while the recording is paused are not recorded.
-    pub fn set_paused(&mut self, is_paused: bool) {
+    /// Messages that arrive while the recording is paused are not recorded, except for those that late subscribers get:
+    /// the last one of each publisher is recorded as received at `now`, when the recording goes on.
+    pub fn set_paused(&mut self, is_paused: bool, now: u64) {
         self.is_paused = is_paused;
+        if is_paused {
+            return;
+        }
+        let kept = std::mem::take(&mut self.paused);
+        for (topic, message) in kept.messages() {
+            if !self.has_ended() {
+                self.record(topic, &Arrival { content: message.content.at(now), ..message });
+            }
+        }
     }
 
     /// Gives everything so far to the disk, and waits until it is safe from a power failure.
@@ -196,7 +240,12 @@ impl Sink {
 
     /// The numbers of messages, by topic.
     pub fn counts(&self) -> impl Iterator<Item = (&str, Counts)> {
-        self.topics.iter().map(|topic| (topic.name.as_str(), topic.counts))
+        self.followed().map(|topic| (topic.name.as_str(), topic.counts))
+    }
+
+    /// The topics that are subscribed.
+    fn followed(&self) -> impl Iterator<Item = &Topic> {
+        self.topics.iter().filter(|topic| !topic.is_abandoned)
     }
 
     /// Length of all bags, in bytes.
@@ -214,23 +263,26 @@ impl Sink {
     /// # Errors
     /// When something could not be written.
     pub fn finish(&mut self) -> Result<(), CliError> {
-        self.channels.stop_asking();
-        self.write_waited();
-        match self.end.take() {
-            Some(End::Failed(error)) => {
+        let end = self.end.take();
+        if !matches!(end, Some(End::Failed(_))) {
+            self.channels.stop_asking();
+            self.write_waited();
+        }
+        match (end, self.end.take()) {
+            (Some(End::Failed(error)), _) | (_, Some(End::Failed(error))) => {
                 self.bag = None;
                 Err(error)
+            }
+            (Some(End::Refused(error)), _) | (_, Some(End::Refused(error))) => {
+                self.complete_bag().and(Err(error))
             }
             _ => self.complete_bag(),
         }
     }
 
-    fn write(&mut self, (topic, channel): (usize, usize), latched_by: Option<&str>, content: Content<'_>) {
+    fn write(&mut self, (topic, channel): (usize, usize), content: Content<'_>) {
         if self.is_topic_complete(topic) {
             return;
-        }
-        if let Some(publisher) = latched_by.filter(|_| self.limits.split) {
-            self.keep_latched((channel, publisher.to_owned()), content);
         }
         match self.write_to_bag(channel, content) {
             Ok(()) => {
@@ -255,14 +307,14 @@ impl Sink {
     }
 
     fn check_limits(&mut self, now: u64) {
-        let is_full =
-            self.bag.as_ref().is_some_and(|bag| self.limits.is_full(bag.writer.file_len(), bag.start, now));
+        let is_full = self.bag.as_ref().is_some_and(|bag| self.limits.is_full(bag.own_len(), bag.start, now));
         if is_full && !self.limits.split {
             self.end = Some(End::Limit);
         } else if is_full && let Err(error) = self.begin_next(now) {
             self.end = Some(End::Failed(error));
         }
-        if !self.topics.is_empty() && (0..self.topics.len()).all(|topic| self.is_topic_complete(topic)) {
+        let is_complete = |topic: usize| self.topics[topic].is_abandoned || self.is_topic_complete(topic);
+        if self.limits.messages.is_some() && (0..self.topics.len()).all(is_complete) {
             self.end.get_or_insert(End::Limit);
         }
     }
@@ -274,22 +326,30 @@ impl Sink {
     /// Completes the bag and begins the next one, with the messages that late subscribers would get.
     fn begin_next(&mut self, now: u64) -> Result<(), CliError> {
         self.complete_bag()?;
-        self.bag = Some(Bag::new(self.bags.begin()?));
-        let latched: Vec<_> =
-            self.latched.iter().map(|((channel, _), kept)| (*channel, kept.clone())).collect();
-        for (channel, content) in latched {
-            let written = self.write_to_bag(channel, content.at(now).view());
-            written.map_err(|error| self.bags.failed(&error))?;
+        self.bag = Some(Bag::new(self.bags.begin(self.channels.channels())?));
+        let repeated = std::mem::take(&mut self.repeated);
+        let written = self.repeat(&repeated, now);
+        self.repeated = repeated;
+        written.map_err(|error| self.bags.failed(&error))
+    }
+
+    fn repeat(&mut self, messages: &Latched, now: u64) -> Result<(), Error> {
+        for (topic, message) in messages.messages() {
+            // Without a channel, it still waits, and will be written.
+            if let Some(channel) = self.channels.known(topic, message.source) {
+                self.write_to_bag(channel, message.content.at(now))?;
+            }
         }
-        if let Some(bag) = &mut self.bag {
-            bag.start = None;
-        }
+        let Some(bag) = &mut self.bag else { return Ok(()) };
+        bag.start = None;
+        bag.writer.flush()?;
+        bag.repeated_len = bag.writer.file_len();
         Ok(())
     }
 
     fn complete_bag(&mut self) -> Result<(), CliError> {
         let Some(mut bag) = self.bag.take() else { return Ok(()) };
-        let rows = self.topics.iter().map(|topic| (topic.name.clone(), topic.counts.to_json().to_string()));
+        let rows = self.followed().map(|topic| (topic.name.clone(), topic.counts.to_json().to_string()));
         let loss = Metadata { name: LOSS.to_owned(), values: rows.collect() };
         let written = bag.writer.add_metadata(&loss).and_then(|_| bag.writer.finish());
         written.map_err(|error| self.bags.failed(&error))?;
@@ -297,28 +357,20 @@ impl Sink {
         self.bags.complete()
     }
 
-    /// Keeps the last message of a publisher for the bags to come, unless there are too many bytes of such messages.
-    fn keep_latched(&mut self, key: (usize, String), content: Content<'_>) {
-        if let Some(replaced) = self.latched.remove(&key) {
-            self.latched_bytes -= replaced.len();
-        }
-        if self.latched_bytes + content.data.len() > MOST_REPEATED {
-            return;
-        }
-        if let Ok(content) = content.to_owned() {
-            self.latched_bytes += content.len();
-            self.latched.insert(key, content);
-        }
-    }
-
     fn fail(&mut self, error: &Error) {
-        self.end = Some(End::Failed(self.bags.failed(error)));
+        let why = self.bags.failed(error);
+        self.end = Some(if is_of_disk(error) { End::Failed(why) } else { End::Refused(why) });
     }
 }
 
 impl Bag {
     fn new(writer: Box<dyn BagWriter + Send>) -> Self {
-        Self { writer, channels: Vec::new(), start: None, is_dirty: false }
+        Self { writer, channels: Vec::new(), start: None, repeated_len: 0, is_dirty: false }
+    }
+
+    /// Length without the messages that it repeats, in bytes.
+    fn own_len(&self) -> u64 {
+        self.writer.file_len().saturating_sub(self.repeated_len)
     }
 
     /// The id of a channel of the recording in this bag.
@@ -332,6 +384,15 @@ impl Bag {
         let id = self.writer.add_channel(&all.channels()[channel])?;
         self.channels[channel] = Some(id);
         Ok(id)
+    }
+}
+
+/// Whether the disk failed, so that the bag cannot be continued.
+fn is_of_disk(error: &Error) -> bool {
+    match error {
+        Error::Io(_) => true,
+        Error::InFile { source, .. } => is_of_disk(source),
+        _ => false,
     }
 }
 

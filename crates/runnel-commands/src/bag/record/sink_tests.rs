@@ -9,7 +9,7 @@ use runnel::Gid;
 use runnel::core::schema::Generation;
 use runnel_bag::disk::{Disk, MemoryDisk};
 use runnel_bag::mcap::{self, Profile};
-use runnel_bag::{BagWriter, Compression, Error, Message, Schema, SchemaLanguage, Selection};
+use runnel_bag::{BagWriter, Channel, Compression, Error, Message, Schema, SchemaLanguage, Selection};
 use tempfile::TempDir;
 
 use super::arrival::{Arrival, Content, Source};
@@ -189,25 +189,82 @@ fn limits_end_the_recording() {
 }
 
 #[test]
-fn paused_recording_takes_nothing() {
+fn splits_begin_with_the_latched_messages_of_all_publishers_of_a_node() {
+    let limits = Limits { duration: Some(Duration::from_secs(10)), split: true, ..Limits::default() };
+    let mut recording = Recording::new(limits);
+    let topic = recording.sink.add_topic("/tf_static");
+    let latched = Source { is_latching: true, ..ros2("/node") };
+    for (byte, text) in [(1, "arm"), (2, "base")] {
+        let message = Arrival { number: Some((Gid([byte; 16]), 1)), ..arrival(latched, 1, text) };
+        recording.sink.take(topic, &message);
+    }
+    let questions = recording.sink.take_questions();
+    recording.sink.define(questions[0].0.clone(), Schema::default());
+    recording.sink.set_offered_qos(topic, String::new());
+    recording.sink.write_waited();
+    let message = Arrival { number: Some((Gid([3; 16]), 1)), ..arrival(latched, 20, "camera") };
+    recording.sink.take(topic, &message);
+    recording.sink.finish().expect("it is written");
+    assert_eq!(texts(&recording.path("a_1.mcap")), ["arm", "base", "camera"]);
+}
+
+#[test]
+fn repeated_messages_do_not_fill_a_split() {
+    let limits = Limits { size: Some(10_000), split: true, ..Limits::default() };
+    let mut recording = Recording::new(limits);
+    let [map, scan] = ["/map", "/scan"].map(|topic| recording.sink.add_topic(topic));
+    let text = "x".repeat(20_000);
+    recording.sink.take(map, &arrival(Source { is_latching: true, ..source("/one") }, 1, &text));
+    for second in 2..10 {
+        recording.sink.take(scan, &arrival(source("/one"), second, "scan"));
+        recording.sink.sync();
+    }
+    recording.sink.finish().expect("it is written");
+    assert_eq!(recording.names(), ["a_0.mcap", "a_1.mcap"]);
+    assert_eq!(texts(&recording.path("a_1.mcap")).len(), 1 + 8);
+}
+
+#[test]
+fn paused_recording_takes_only_what_late_subscribers_get() {
     let mut recording = Recording::new(Limits::default());
     let topic = recording.sink.add_topic("/a");
-    recording.sink.set_paused(true);
+    let latched = Source { is_latching: true, ..source("/two") };
+    recording.sink.set_paused(true, 0);
     recording.sink.take(topic, &arrival(source("/one"), 1, "no"));
-    recording.sink.set_paused(false);
-    recording.sink.take(topic, &arrival(source("/one"), 2, "yes"));
+    recording.sink.take(topic, &arrival(latched, 2, "old map"));
+    recording.sink.take(topic, &arrival(latched, 3, "map"));
+    recording.sink.set_paused(false, 4_000_000_000);
+    recording.sink.take(topic, &arrival(source("/one"), 5, "yes"));
+    recording.sink.set_paused(true, 0);
+    recording.sink.set_paused(false, 6_000_000_000);
     recording.sink.finish().expect("it is written");
-    assert_eq!(texts(&recording.path("a.mcap")), ["yes"]);
+    let path = recording.path("a.mcap");
+    assert_eq!(texts(&path), ["map", "yes"]);
+    assert_eq!(messages(&path)[0].log_time, 4_000_000_000, "when the recording goes on");
+}
+
+#[test]
+fn topic_that_cannot_be_subscribed_is_left_out() {
+    let mut recording = Recording::new(Limits { messages: Some(1), ..Limits::default() });
+    let [refused, a] = ["/refused", "/a"].map(|topic| recording.sink.add_topic(topic));
+    recording.sink.abandon(refused);
+    recording.sink.take(a, &arrival(source("/one"), 1, "a"));
+    assert!(recording.sink.has_ended(), "no other topic is awaited");
+    assert_eq!(recording.sink.counts().map(|(topic, _)| topic).collect::<Vec<_>>(), ["/a"]);
 }
 
 #[test]
 fn rosbag_refuses_messages_of_ros2() {
     let mut recording = Recording::of(Storage::Rosbag, Limits::default());
     let topic = recording.sink.add_topic("/a");
-    recording.sink.take(topic, &arrival(ros2("/one"), 1, "x"));
+    recording.sink.take(topic, &arrival(source("/one"), 1, "kept"));
+    recording.sink.take(topic, &arrival(ros2("/one"), 2, "x"));
     assert!(recording.sink.has_ended());
     let why = recording.sink.finish().expect_err("it cannot be stored").to_string();
     assert!(why.contains("topic /a") && why.contains("Try: --storage mcap"), "{why}");
+    let path = recording.path("a.bag");
+    assert_eq!(texts(&path), ["kept"]);
+    assert!(files::open(&path).expect("a bag").summary().is_finished);
 }
 
 #[test]
@@ -261,7 +318,7 @@ impl Disk for FullDisk {
 struct FullBags;
 
 impl Bags for FullBags {
-    fn begin(&mut self) -> Result<Box<dyn BagWriter + Send>, CliError> {
+    fn begin(&mut self, _channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
         let disk = FullDisk(MemoryDisk::new(512, 1 << 16), 1 << 18);
         Ok(Box::new(mcap::Writer::on_disk(disk, Profile::None).expect("there is space")))
     }

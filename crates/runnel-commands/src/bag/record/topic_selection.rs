@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 use crate::graphs::{Topic, Topics, is_hidden};
 
-/// See the module's documentation.
+/// The topics that a recording selects.
 #[derive(Clone, Debug, Default)]
 pub struct TopicSelection {
     /// Absolute names, which are recorded even before there is a publisher.

@@ -1,0 +1,102 @@
+//! The messages from before the start that late subscribers would have got.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::played_type;
+use crate::bag::inputs::{Found, Inputs, Wanted};
+
+/// Most bytes of these messages.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The last messages of each channel before a time, as many as its publishers kept. Empty if the playing ends before.
+pub fn before(inputs: &mut Inputs, wanted: &Wanted, start: u64, goes_on: impl Fn() -> bool) -> Vec<Found> {
+    let positions = wanted.channels.iter().flatten();
+    let depths = positions.map(|position| (*position, played_type::kept(&inputs.channels()[*position])));
+    let depths: BTreeMap<usize, usize> = depths.filter(|(_, depth)| *depth > 0).collect();
+    let begins_later = inputs.times().is_some_and(|(first, _)| first < start);
+    if depths.is_empty() || !begins_later {
+        return Vec::new();
+    }
+    let channels = Some(depths.keys().copied().collect());
+    let earlier = Wanted { channels, start: None, end: Some(start - 1) };
+    let mut kept = Kept::new(depths, MOST_BYTES);
+    for read in inputs.messages(&earlier) {
+        if !goes_on() {
+            return Vec::new();
+        }
+        // Damaged parts are reported when the bag is played.
+        if let Ok(found) = read {
+            kept.push(found.channel, found.message.data.len(), found);
+        }
+    }
+    kept.into_messages().collect()
+}
+
+/// The last messages of channels, within a limit of all.
+struct Kept<T> {
+    /// Most messages, by channel.
+    depths: BTreeMap<usize, usize>,
+    most_bytes: usize,
+    /// By the order in which they came: channel, length and message.
+    messages: BTreeMap<u64, (usize, usize, T)>,
+    /// Their numbers in that order, by channel.
+    numbers: BTreeMap<usize, VecDeque<u64>>,
+    next: u64,
+    bytes: usize,
+}
+
+impl<T> Kept<T> {
+    fn new(depths: BTreeMap<usize, usize>, most_bytes: usize) -> Self {
+        let (messages, numbers) = (BTreeMap::new(), BTreeMap::new());
+        Self { depths, most_bytes, messages, numbers, next: 0, bytes: 0 }
+    }
+
+    /// Adds a message. The channel's oldest one goes for it, or the oldest of all if there are too many bytes.
+    fn push(&mut self, channel: usize, len: usize, message: T) {
+        let depth = self.depths.get(&channel).copied().unwrap_or_default();
+        let numbers = self.numbers.entry(channel).or_default();
+        numbers.push_back(self.next);
+        let replaced = if numbers.len() > depth { numbers.pop_front() } else { None };
+        self.bytes += len;
+        self.messages.insert(self.next, (channel, len, message));
+        self.next += 1;
+        if let Some((_, len, _)) = replaced.and_then(|number| self.messages.remove(&number)) {
+            self.bytes -= len;
+        }
+        while self.bytes > self.most_bytes {
+            let Some((_, (channel, len, _))) = self.messages.pop_first() else { break };
+            self.bytes -= len;
+            // It is the oldest of its channel, too.
+            self.numbers.entry(channel).or_default().pop_front();
+        }
+    }
+
+    /// The messages in the order in which they came.
+    fn into_messages(self) -> impl Iterator<Item = T> {
+        self.messages.into_values().map(|(_, _, message)| message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept of messages of these channels and lengths. Channel 0 keeps two, channel 1 keeps one.
+    fn kept(messages: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        let mut kept = Kept::new([(0, 2), (1, 1)].into(), 10);
+        messages.iter().for_each(|(channel, len)| kept.push(*channel, *len, (*channel, *len)));
+        kept.into_messages().collect()
+    }
+
+    #[test]
+    fn each_channel_keeps_its_last_messages() {
+        assert_eq!(kept(&[(0, 1), (1, 2), (0, 3), (1, 4), (0, 2)]), [(0, 3), (1, 4), (0, 2)]);
+    }
+
+    #[test]
+    fn oldest_of_all_goes_first() {
+        assert_eq!(kept(&[(0, 6), (1, 3), (0, 2)]), [(1, 3), (0, 2)]);
+        assert_eq!(kept(&[(0, 6), (1, 3), (0, 2), (0, 1)]), [(1, 3), (0, 2), (0, 1)]);
+        assert_eq!(kept(&[(0, 6), (1, 11)]), []);
+    }
+}
