@@ -11,6 +11,8 @@ mod output_files;
 mod periodic_sync;
 mod plan;
 mod recorder;
+#[cfg(test)]
+mod recorder_tests;
 mod report;
 mod sink;
 #[cfg(test)]
