@@ -112,6 +112,15 @@ pub fn outcome(mut command: Peer) -> Outcome {
     Outcome { code: status.code(), lines: command.lines() }
 }
 
+/// Sets a parameter with the original `rosparam`, which sometimes cannot reach its master on a busy host.
+///
+/// # Panics
+/// When it cannot set it in time.
+pub fn rosparam_set(graph: &Ros1Graph, name: &str, value: &str) {
+    let set = || outcome(graph.tool("rosparam", &["set", name, value])).code == Some(0);
+    wait_until("the parameter set", deadline_in(TIMEOUT), set);
+}
+
 /// Polls until a condition holds.
 ///
 /// # Panics

@@ -12,7 +12,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, deadline_in};
 use tempfile::TempDir;
 
-use crate::{TIMEOUT, installed, outcome, programs, roscpp, sources, wait_until};
+use crate::{TIMEOUT, installed, programs, roscpp, sources};
 
 /// Implementation of a talker or a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,15 +127,6 @@ impl Ros1Graph {
         let mut tool = self.command(format!("/usr/bin/{command}"));
         tool.args(arguments);
         start(command, tool)
-    }
-
-    /// Sets a parameter with the original `rosparam`, which sometimes cannot reach its master on a busy host.
-    ///
-    /// # Panics
-    /// When it cannot set it in time.
-    pub fn rosparam_set(&self, name: &str, value: &str) {
-        let set = || outcome(self.tool("rosparam", &["set", name, value])).code == Some(0);
-        wait_until("the parameter set", deadline_in(TIMEOUT), set);
     }
 
     /// Starts a program of this workspace: `runnel`, or one of `src/bin`.

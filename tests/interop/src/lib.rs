@@ -35,7 +35,7 @@ pub mod spinning;
 pub use bag_tools::bag_tool;
 pub use checks::{
     Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,
-    outcome, ready, wait_until,
+    outcome, ready, rosparam_set, wait_until,
 };
 pub use commands::Printed;
 pub use graph::{Origin, Ros1Graph};

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use interop::doctor::{doctor, expect_findings, expect_no_findings, talker_and_listeners};
-use interop::{Master, Origin, Ros1Graph, Server, Side, TIMEOUT, next_messages, outcome, ready, wait_until};
+use interop::{
+    Master, Origin, Ros1Graph, Server, Side, TIMEOUT, next_messages, outcome, ready, rosparam_set, wait_until,
+};
 use runnel_testkit::process::{Signal, deadline_in, free_port};
 
 #[test]
@@ -259,7 +261,7 @@ fn simulated_time_without_publisher_is_an_error() {
 fn stopped_or_reversed_clock_is_reported() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
-    graph.rosparam_set("/use_sim_time", "true");
+    rosparam_set(graph, "/use_sim_time", "true");
     let script = "import rospy, itertools\nfrom rosgraph_msgs.msg import Clock\n\
                   rospy.init_node('sim', disable_rostime=True)\n\
                   p = rospy.Publisher('/clock', Clock, queue_size=1)\nprint('ready')\nimport sys, time\n\

@@ -1,6 +1,6 @@
 //! Simulated time, published and followed by Runnel and original nodes; and topic statistics of roscpp.
 
-use interop::{Master, Origin, Server, TIMEOUT, outcome, ready};
+use interop::{Master, Origin, Server, TIMEOUT, outcome, ready, rosparam_set};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 /// Implementations that follow `/clock`; `@foxglove/ros1` does not.
@@ -10,7 +10,7 @@ const ORIGINS: [Origin; 3] = [Origin::Rospy, Origin::Roscpp, Origin::Runnel];
 fn check_clock(server: Server, command: &str) {
     let master = Master::start(server);
     let graph = master.graph();
-    graph.rosparam_set("/use_sim_time", "true");
+    rosparam_set(graph, "/use_sim_time", "true");
     let start = |origin| graph.node(origin, "clocked", &format!("{origin}_clocked"), &[]);
     let mut clocked: Vec<Peer> = ORIGINS.into_iter().map(start).collect();
     for secs in [4711, 4712] {

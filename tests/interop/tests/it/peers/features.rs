@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use interop::sheet::{Cell, PASS, Row, Sheet};
 use interop::{
-    Origin, Ros1Graph, Side, TIMEOUT, check_all_received, next_messages, outcome, ready, wait_until,
+    Origin, Ros1Graph, Side, TIMEOUT, check_all_received, next_messages, outcome, ready, rosparam_set,
+    wait_until,
 };
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
@@ -216,7 +217,7 @@ fn levels(graph: &Ros1Graph, (from, to): Direction) {
 }
 
 fn clock(graph: &Ros1Graph, (from, to): Direction) {
-    graph.rosparam_set("/use_sim_time", "true");
+    rosparam_set(graph, "/use_sim_time", "true");
     let mut clocked = graph.node(to, "clocked", "clocked", &[]);
     let publish = ["pub", "-r", "20", "/clock", "rosgraph_msgs/Clock", "clock: {secs: 4711}"];
     let _publisher: Peer = match from {
@@ -227,7 +228,7 @@ fn clock(graph: &Ros1Graph, (from, to): Direction) {
 }
 
 fn statistics(graph: &Ros1Graph, (from, to): Direction) {
-    graph.rosparam_set("/enable_statistics", "true");
+    rosparam_set(graph, "/enable_statistics", "true");
     let _listener = ready(graph.listener(to, &["/topic"]));
     let _talker = graph.talker(from, &["/topic", "--rate", "100", "--count", "0"]);
     let mut echo = graph.runnel("runnel", &["topic", "echo", "/statistics"]);
