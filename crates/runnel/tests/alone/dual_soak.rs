@@ -4,8 +4,9 @@
 //! QoS in one node. IPC connections end and return, datagrams are dropped, connections are reset, and readers join,
 //! leave, are suspended or killed. Several such changes overlap, then everything recovers. Reliable messages arrive
 //! once and in order at each keep-all subscription, even if leases end while RTPS delivers nothing. A reset connection
-//! may lose the messages in transit, at one counted gap per subscription. Best-effort messages arrive in order, and
-//! again after the recovery.
+//! may lose the messages in transit, at one counted gap per subscription. On a host that is slower than the talker, a
+//! full queue drops messages, which are counted as such. Best-effort messages arrive in order, and again after the
+//! recovery.
 //!
 //! `SOAK_SEEDS=100` runs this many seeds, from `SOAK_FIRST=25` on. `SOAK_MINUTES=30` runs one seed for that long. Then
 //! leases end, too, in one of a hundred changes or in `SOAK_SLOW=30` percent: `SOAK_MINUTES=30 cargo test -p runnel

@@ -93,13 +93,14 @@ impl Receiving {
         Self { subscription: node.create_subscription("data", qos, take).unwrap(), accounts }
     }
 
-    /// Its counters of each stream, and the number of publishers that use shared memory.
+    /// Its counters of each stream, and the numbers of dropped messages and of publishers that use shared memory.
     fn print_line(&self) -> String {
         let accounts = *self.accounts.lock().unwrap();
         format!(
-            "{}, {}, {}",
+            "{}, {}, {}, {}",
             accounts[RELIABLE],
             accounts[BEST_EFFORT],
+            self.subscription.dropped(),
             self.subscription.shared_memory_count()
         )
     }
