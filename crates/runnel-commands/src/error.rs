@@ -69,6 +69,14 @@ impl From<io::Error> for CliError {
     }
 }
 
+/// The result of a wait. Ctrl-C ends it like its time-out: the command then sees that its context has ended.
+pub fn unless_interrupted(waited: Result<bool, runnel::Error>) -> Result<bool, runnel::Error> {
+    match waited {
+        Err(runnel::Error::ShuttingDown) => Ok(false),
+        waited => waited,
+    }
+}
+
 /// An error text of the operating system as part of a sentence: without capital letter and number.
 pub fn plain(why: &str) -> String {
     let why = why.split(" (os error").next().unwrap_or_default();

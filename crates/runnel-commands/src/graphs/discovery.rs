@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use runnel::{Context, Ros2Graph};
 
 use crate::cli_context::CliContext;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::value_parsers;
 
 /// Participants usually answer within this time.
@@ -57,7 +57,8 @@ impl Discovery {
         let graph = self.discover(cli, context)?;
         let left = self.maximum().saturating_sub(self.minimum());
         let has_other = |graph: &Ros2Graph| graph.participants.iter().any(|one| !one.is_own);
-        if graph.participants.is_empty() && context.wait_for_ros2_graph(left, has_other)? {
+        if graph.participants.is_empty() && unless_interrupted(context.wait_for_ros2_graph(left, has_other))?
+        {
             return self.discover(cli, context);
         }
         Ok(graph)
@@ -86,7 +87,7 @@ impl Discovery {
             return Ok(Ros2Graph::default());
         }
         let left = max_wait.max(minimum).saturating_sub(start.elapsed());
-        context.wait_for_ros2_graph(left, Ros2Graph::is_complete)?;
+        unless_interrupted(context.wait_for_ros2_graph(left, Ros2Graph::is_complete))?;
         let mut graph = context.ros2_graph()?.unwrap_or_default();
         remove_own(&mut graph);
         Ok(graph)
@@ -99,7 +100,9 @@ impl Discovery {
             let others = graph.participants.iter().filter(|one| !one.is_own).count();
             std::mem::replace(&mut known, others) < others
         };
-        while context.wait_for_ros2_graph(until.saturating_sub(start.elapsed()), &mut has_news)? {
+        while unless_interrupted(
+            context.wait_for_ros2_graph(until.saturating_sub(start.elapsed()), &mut has_news),
+        )? {
             until = until.max(self.maximum().min(SLOWEST * start.elapsed()));
         }
         Ok(())

@@ -6,7 +6,7 @@ use runnel::{Context, Ros2Graph};
 
 use super::{Discovery, GraphFilter};
 use crate::cli_context::CliContext;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graph::Graph;
 use crate::streaming::POLL_PERIOD;
 
@@ -67,7 +67,7 @@ impl Finding {
             Ok(false) => None,
             Err(why) => Some(why),
         };
-        if ros2.wait_for_ros2_graph(LATE, target.is_in_ros2)? {
+        if unless_interrupted(ros2.wait_for_ros2_graph(LATE, target.is_in_ros2))? {
             return Ok(Found::Ros2(ros2.ros2_graph()?.unwrap_or_default()));
         }
         Ok(Found::Nothing(why))
@@ -86,7 +86,7 @@ impl Finding {
     ) -> Result<Found, CliError> {
         let start = Instant::now();
         while timeout.is_none_or(|timeout| start.elapsed() < timeout) && !is_interrupted() {
-            if ros2.wait_for_ros2_graph(POLL_PERIOD, target.is_in_ros2)? {
+            if unless_interrupted(ros2.wait_for_ros2_graph(POLL_PERIOD, target.is_in_ros2))? {
                 return Ok(Found::Ros2(ros2.ros2_graph()?.unwrap_or_default()));
             }
             if self.is_in_ros1(cli, target).unwrap_or_default() {

@@ -58,11 +58,11 @@ impl Context {
         self.shared.settings.ros2.as_ref().map(|ros2| ros2.range)
     }
 
-    /// Waits at most `timeout` until the ROS 2 graph satisfies `done`. False after the time-out, or if the context
-    /// ends.
+    /// Waits at most `timeout` until the ROS 2 graph satisfies `done`. False if it does not.
     ///
     /// # Errors
-    /// If the context is not in the ROS 2 graph, or sockets cannot be opened.
+    /// [`Error::NotInGraph`] if the context is not in the ROS 2 graph; [`Error::ShuttingDown`] when the context ends
+    /// first; [`Error::Io`] if sockets cannot be opened.
     pub fn wait_for_ros2_graph(
         &self,
         timeout: Duration,
@@ -74,11 +74,14 @@ impl Context {
         // The user's condition may call the library, so no lock is held.
         while !done(&graph) {
             let left = until.since(clock::monotonic());
-            if left.is_zero() || !self.ok() {
+            if !self.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            if left.is_zero() {
                 return Ok(false);
             }
             self.shared.wait(left.min(CHECK_INTERVAL), |_| false)?;
-            let Some(now) = self.ros2_graph()? else { return Ok(false) };
+            let Some(now) = self.ros2_graph()? else { return Err(Error::ShuttingDown) };
             graph = now;
         }
         Ok(true)

@@ -114,6 +114,19 @@ impl Shared {
         Ok(reached)
     }
 
+    /// As [`Shared::wait`], but fails when the context ends before `done`.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
+    pub(crate) fn wait_while_ok(
+        &self,
+        timeout: Duration,
+        done: impl FnMut(&mut Driver) -> bool,
+    ) -> Result<bool, Error> {
+        let is_done = self.wait(timeout, done)?;
+        if is_done || self.ok() { Ok(is_done) } else { Err(Error::ShuttingDown) }
+    }
+
     /// As [`Shared::wait`], but also continues while the context shuts down.
     pub(crate) fn wait_through_shutdown(
         &self,

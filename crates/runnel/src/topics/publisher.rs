@@ -249,16 +249,15 @@ impl PublisherBase {
     }
 
     /// Waits at most `timeout` until `count` subscribers get everything published from now on. False if there are
-    /// fewer, also when the context ends before. A ROS 2 subscriber counts once its process has confirmed the match.
-    /// Before that, a best-effort one may miss messages, although [`subscription_count`](Self::subscription_count)
-    /// already counts it.
+    /// fewer. A ROS 2 subscriber counts once its process has confirmed the match. Before that, a best-effort one may
+    /// miss messages, although [`subscription_count`](Self::subscription_count) already counts it.
     ///
     /// # Errors
-    /// [`Error::Io`] if the operating system refuses to wait.
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
         let (publication, group) = (&self.end.publication, &self.user_publisher.group);
-        shared.wait(timeout, |_| publication.ready_count(group) >= count)
+        shared.wait_while_ok(timeout, |_| publication.ready_count(group) >= count)
     }
 }
 

@@ -74,6 +74,25 @@ fn wait_for_service_ends_with_the_context() {
     assert!(matches!(late, Err(Error::ShuttingDown)), "{late:?}");
 }
 
+/// A loop that repeats a wait until it succeeds ends, too.
+#[test]
+fn blocking_waits_fail_once_the_context_has_ended() {
+    let context = ros2_context(new_domain(), true);
+    let node = context.create_node("waiter").unwrap();
+    let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
+    let subscription = node.create_subscription("others", 10, |_: &Text| ()).unwrap();
+    assert!(!publisher.wait_for_subscribers(1, Duration::ZERO).unwrap());
+    assert!(!subscription.wait_for_publishers(1, Duration::ZERO).unwrap());
+    assert!(!context.wait_for_ros2_graph(Duration::ZERO, |_| false).unwrap());
+    context.shutdown();
+    let waits = [
+        publisher.wait_for_subscribers(1, LONG),
+        subscription.wait_for_publishers(1, LONG),
+        context.wait_for_ros2_graph(LONG, |_| false),
+    ];
+    assert!(waits.iter().all(|waited| matches!(waited, Err(Error::ShuttingDown))), "{waits:?}");
+}
+
 /// A dropped wait no longer owns the client's node, whose name is free again then.
 #[test]
 fn dropped_wait_for_service_ends() {

@@ -12,7 +12,7 @@ use runnel_bridge::StaticTransforms;
 
 use super::played_type;
 use crate::bag::MASTER_DEADLINE;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graph::Graph;
 use crate::types::Types;
 
@@ -126,8 +126,8 @@ impl Publishers {
         let until = Instant::now() + MATCHING.max(discovery);
         let graph = match &sides.ros2 {
             Some(side) => {
-                side.context.wait_for_ros2_graph(discovery, |_| false)?;
-                side.context.wait_for_ros2_graph(discovery, Ros2Graph::is_complete)?;
+                unless_interrupted(side.context.wait_for_ros2_graph(discovery, |_| false))?;
+                unless_interrupted(side.context.wait_for_ros2_graph(discovery, Ros2Graph::is_complete))?;
                 side.context.ros2_graph()?.unwrap_or_default()
             }
             None => Ros2Graph::default(),
@@ -141,7 +141,9 @@ impl Publishers {
                 Generation::Ros1 => subscribers.get(topic).map_or(0, Vec::len),
                 Generation::Ros2 => entry.subscriptions(&graph),
             };
-            entry.publisher.wait_for_subscribers(count, until.saturating_duration_since(Instant::now()))?;
+            unless_interrupted(
+                entry.publisher.wait_for_subscribers(count, until.saturating_duration_since(Instant::now())),
+            )?;
         }
         Ok(())
     }
@@ -153,7 +155,7 @@ impl Publishers {
     pub fn wait_for_any_subscribers(&self, goes_on: impl Fn() -> bool) -> Result<bool, CliError> {
         const STEP: Duration = Duration::from_millis(100);
         for entry in &self.publishers {
-            while !entry.publisher.wait_for_subscribers(1, STEP)? {
+            while !unless_interrupted(entry.publisher.wait_for_subscribers(1, STEP))? {
                 if !goes_on() {
                     return Ok(false);
                 }

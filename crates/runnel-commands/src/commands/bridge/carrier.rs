@@ -12,6 +12,7 @@ use runnel_bridge::{AnnouncedType, Plan, TypePair};
 use super::forward::{Counts, Forward, Target};
 use super::graphs::Ends;
 use super::resources::Resources;
+use crate::error::unless_interrupted;
 
 /// How long messages wait at most until a subscriber has matched the new publisher.
 const MATCHING: Duration = Duration::from_secs(10);
@@ -161,7 +162,7 @@ impl Carrier {
         }
         let Stage::Matching { target, since } = &self.stage else { return Ok(false) };
         let has_subscriber = match ends.view.is_subscribed(self.direction) {
-            true => target.publisher().wait_for_subscribers(1, Duration::ZERO),
+            true => unless_interrupted(target.publisher().wait_for_subscribers(1, Duration::ZERO)),
             false => Ok(true),
         };
         if !has_subscriber.map_err(|error| error.to_string())? && since.elapsed() < MATCHING {

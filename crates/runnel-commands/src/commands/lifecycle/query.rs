@@ -9,7 +9,7 @@ use runnel::msgs::lifecycle_msgs::srv::{GetAvailableTransitions, GetAvailableTra
 use runnel::{Context, Graphs, Node, Ros2Graph};
 
 use crate::cli_context::CliContext;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graphs::{Discovery, is_hidden};
 use crate::originals::command_line::LIFECYCLE_NODES;
 
@@ -63,7 +63,9 @@ impl LifecycleNodes {
     pub fn find(&self, cli: &CliContext, typed: &str) -> Result<String, CliError> {
         let name = cli.resolve(typed)?;
         let is_there = |graph: &Ros2Graph| names(graph, true).contains(name.as_str());
-        if is_there(&self.graph) || self.context.wait_for_ros2_graph(NODE_TIMEOUT, is_there)? {
+        if is_there(&self.graph)
+            || unless_interrupted(self.context.wait_for_ros2_graph(NODE_TIMEOUT, is_there))?
+        {
             return Ok(name);
         }
         let is_node = self.graph.nodes.iter().any(|node| node.full_name == name);

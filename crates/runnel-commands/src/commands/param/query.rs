@@ -6,7 +6,7 @@ use runnel::core::names;
 use runnel::{Context, Graphs, ParameterClient, Ros2Graph};
 
 use crate::cli_context::CliContext;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graph::Graph;
 use crate::graphs::{Discovery, GraphFilter, visible_nodes};
 use crate::originals::command_line::NODE_LIST;
@@ -72,7 +72,7 @@ impl Query {
         if is_it(&graph) {
             return Ok(Some(graph));
         }
-        context.wait_for_ros2_graph(self.timeout.unwrap_or(NODE_TIMEOUT), is_it)?;
+        unless_interrupted(context.wait_for_ros2_graph(self.timeout.unwrap_or(NODE_TIMEOUT), is_it))?;
         Ok(context.ros2_graph()?.filter(is_it))
     }
 

@@ -16,7 +16,7 @@ use super::qos::AskedQos;
 use super::subscribers::{self, has_best_effort_subscription, mismatch_count, ros1_only_count};
 use crate::cli_context::CliContext;
 use crate::completion;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::messages::{documents, typed_message, wrong_values};
 use crate::originals::command_line::TOPIC_INFO;
@@ -272,7 +272,7 @@ impl Job<'_> {
     fn wait_for(&self, count: usize, timeout: Option<Duration>) -> Result<bool, CliError> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         while self.context.ok() {
-            if self.publisher.wait_for_subscribers(count, POLL_PERIOD)? {
+            if unless_interrupted(self.publisher.wait_for_subscribers(count, POLL_PERIOD))? {
                 return Ok(true);
             }
             if until.is_some_and(|until| clock::monotonic() >= until) {

@@ -15,7 +15,7 @@ use runnel_io::clock;
 
 use super::Failure;
 use crate::cli_context::CliContext;
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graph::Graph;
 use crate::messages::{documents, typed_message};
 use crate::output::Output;
@@ -234,7 +234,7 @@ impl Job<'_> {
     fn wait_for_a_subscriber(&self) -> Result<(), Failure> {
         let until = clock::monotonic() + SUBSCRIBER_TIMEOUT;
         while self.context.ok() && clock::monotonic() < until {
-            if self.publisher.wait_for_subscribers(1, POLL_PERIOD)? {
+            if unless_interrupted(self.publisher.wait_for_subscribers(1, POLL_PERIOD))? {
                 break;
             }
         }

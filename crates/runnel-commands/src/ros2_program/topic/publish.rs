@@ -14,6 +14,7 @@ use super::{DiscoveryArgs, Failure, check_node_name, interrupted};
 use crate::cli_context::CliContext;
 use crate::commands::topic::AskedQos;
 use crate::completion;
+use crate::error::unless_interrupted;
 use crate::output::Output;
 use crate::python_yaml::python_repr;
 use crate::received_types::learned;
@@ -176,7 +177,7 @@ impl Job<'_> {
                     "Timed out waiting for subscribers: expected {count}, but there are {only}"
                 )));
             }
-            self.publisher.wait_for_subscribers(count, POLL_PERIOD)?;
+            unless_interrupted(self.publisher.wait_for_subscribers(count, POLL_PERIOD))?;
         }
         if self.context.ok() { Ok(()) } else { Err(interrupted()) }
     }

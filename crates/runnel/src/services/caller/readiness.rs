@@ -99,8 +99,7 @@ impl Caller {
     pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let (context, until) = (&self.node.context, clock::monotonic() + timeout);
         if !self.node.is_in_ros1() {
-            let is_ready = context.shared.wait(timeout, |driver| self.is_ready_without_master(driver))?;
-            return if is_ready || context.ok() { Ok(is_ready) } else { Err(Error::ShuttingDown) };
+            return context.shared.wait_while_ok(timeout, |driver| self.is_ready_without_master(driver));
         }
         loop {
             if self.is_ready_by(until)? {

@@ -11,8 +11,7 @@ use crate::runtime::task_waiter::TaskWaiter;
 
 impl PublisherBase {
     /// Waits until `count` subscribers receive everything published from now on:
-    /// [`wait_for_subscribers`](Self::wait_for_subscribers) for tasks. It uses no CPU time while nothing changes. When
-    /// the context ends, it returns an error instead of false.
+    /// [`wait_for_subscribers`](Self::wait_for_subscribers) for tasks. It uses no CPU time while nothing changes.
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;

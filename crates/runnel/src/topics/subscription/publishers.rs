@@ -15,21 +15,21 @@ use crate::runtime::task_waiter::TaskWaiter;
 
 impl Subscription {
     /// Waits at most `timeout` until `count` publishers are connected, including those of this process. False if there
-    /// are fewer, also when the context ends before.
+    /// are fewer.
     ///
     /// # Errors
-    /// [`Error::Io`] if the operating system refuses to wait.
+    /// [`Error::ShuttingDown`] when the context ends first; [`Error::Io`] if the operating system refuses to wait.
     pub fn wait_for_publishers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let (shared, mut is_reached) = (&self.node.context.shared, false);
         shared.wait_unlocked(timeout, || {
             is_reached = self.publisher_count() >= count;
             is_reached || !shared.ok()
         })?;
-        Ok(is_reached)
+        if is_reached || shared.ok() { Ok(is_reached) } else { Err(Error::ShuttingDown) }
     }
 
     /// Waits until `count` publishers are connected: [`wait_for_publishers`](Self::wait_for_publishers) for tasks. It
-    /// uses no CPU time while nothing changes. When the context ends, it returns an error instead of false.
+    /// uses no CPU time while nothing changes.
     ///
     /// ```no_run
     /// use runnel::msgs::std_msgs::msg::String;

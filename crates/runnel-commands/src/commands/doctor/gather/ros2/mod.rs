@@ -13,7 +13,7 @@ use crate::cli_context::CliContext;
 use crate::commands::doctor::Args;
 use crate::commands::doctor::ros2::found::Ros2Found;
 use crate::commands::doctor::ros2::{differing_hashes, has_suspects};
-use crate::error::CliError;
+use crate::error::{CliError, unless_interrupted};
 use crate::graphs::{DiscoveredRos2, Discovery};
 
 /// Longer than the period in which participants announce themselves that are not reached by our announcement, 3 s.
@@ -83,7 +83,7 @@ fn ask_nodes(
 }
 
 fn look_again(context: &Context) -> Option<Ros2Graph> {
-    context.wait_for_ros2_graph(SETTLING, |_| false).ok()?;
+    unless_interrupted(context.wait_for_ros2_graph(SETTLING, |_| false)).ok()?;
     let discovery = Discovery::at_least(None);
     discovery.discover_within(context, Duration::ZERO).ok()
 }
