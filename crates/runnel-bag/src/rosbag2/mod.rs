@@ -3,7 +3,7 @@
 mod merge;
 mod metadata;
 mod metadata_text;
-mod qos;
+pub mod offered_qos;
 mod reader;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

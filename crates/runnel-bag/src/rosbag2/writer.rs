@@ -3,7 +3,7 @@
 use std::io;
 
 use super::metadata::{BagMetadata, FileInfo, TopicInfo};
-use super::qos;
+use super::offered_qos;
 use crate::disk::Disk;
 use crate::mcap::{self, Profile};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
@@ -172,7 +172,9 @@ impl<F: Folder> BagWriter for Writer<F> {
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
         let mut channel = channel.clone();
         // Version 9 has words, also in the files.
-        if let Some(words) = channel.offered_qos.as_ref().and_then(|offered| qos::in_words(offered, 0)) {
+        if let Some(words) =
+            channel.offered_qos.as_ref().and_then(|offered| offered_qos::in_words(offered, 0))
+        {
             channel.offered_qos = Some(words);
         }
         let id = self.file.add_channel(&channel)?;
