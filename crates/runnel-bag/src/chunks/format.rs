@@ -10,8 +10,8 @@ pub(crate) trait ChunkFormat {
     /// message may exceed it.
     const LONGEST: u64;
 
-    /// Whether the head of a chunk has a checksum of the decompressed data.
-    const HAS_CHECKSUMS: bool;
+    /// Whether the head of a chunk with this compression has a checksum of the decompressed data.
+    fn has_checksum(compression: Compression) -> bool;
 
     /// Appends what precedes the bytes of a message in its record.
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>);

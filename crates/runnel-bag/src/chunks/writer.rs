@@ -127,12 +127,12 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         let mut data =
             ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
         let Some(position) = position else {
-            data.checksum = checksum::<F>(&self.memory);
+            data.checksum = checksum::<F>(compression, &self.memory);
             self.compressor.submit(compression, mem::take(&mut self.memory), (data, index))?;
             return self.write_ready();
         };
         let start = position + F::chunk_head(&data).len() as u64;
-        data.checksum = checksum::<F>(self.out.open_bytes(start));
+        data.checksum = checksum::<F>(compression, self.out.open_bytes(start));
         self.out.patch(position, &F::chunk_head(&data));
         self.finish_chunk(position, data, index)
     }
@@ -240,6 +240,6 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 }
 
 /// Checksum of a chunk's decompressed data; 0 if the format has none.
-fn checksum<F: ChunkFormat>(data: &[u8]) -> u32 {
-    if F::HAS_CHECKSUMS { crc32fast::hash(data) } else { 0 }
+fn checksum<F: ChunkFormat>(compression: Compression, data: &[u8]) -> u32 {
+    if F::has_checksum(compression) { crc32fast::hash(data) } else { 0 }
 }

@@ -29,7 +29,10 @@ fn compression_name(compression: Compression) -> &'static str {
 
 impl ChunkFormat for Chunks {
     const LONGEST: u64 = LONGEST_CHUNK;
-    const HAS_CHECKSUMS: bool = true;
+
+    fn has_checksum(_compression: Compression) -> bool {
+        true
+    }
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         put_head(record, op::MESSAGE, (MESSAGE_HEAD + message.data.len()) as u64);

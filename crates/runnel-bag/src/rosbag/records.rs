@@ -16,6 +16,11 @@ const SECOND: u64 = 1_000_000_000;
 /// First line of a bag.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 
+/// Field of an uncompressed chunk's header with the CRC-32 of its data; 0 if it is unknown. It is not part of format 2.0,
+/// whose readers skip unknown fields: without it, what a power failure left out of an unfinished bag would be read as
+/// zeros.
+pub(crate) const CHECKSUM: &str = "runnel_crc32";
+
 /// Bytes of the bag header with its padding, so that it can be overwritten in place. rosbag also overwrites it when
 /// it repairs a bag.
 const BAG_HEADER: usize = 4096;

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use super::chunk::Contents;
-use super::records::Op;
+use super::records::{CHECKSUM, Op};
 use super::source::{Head, Source};
 use crate::limits::longest_decompressed;
 use crate::{Compression, Error};
@@ -36,6 +36,10 @@ pub(super) fn load<R: Read + Seek>(
         Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
         Err(error) => Some(Error::Decompression { at: head.at, source: error }),
     };
+    let checksum = head.fields().u32(CHECKSUM).unwrap_or(0);
+    if damage.is_none() && checksum != 0 && checksum != crc32fast::hash(&data) {
+        return Err(Error::Checksum { at: head.at });
+    }
     let contents = Contents::parse(&data);
     if let (Some(reason), None) = (contents.damage, &damage) {
         damage = Some(head.malformed(reason));

@@ -159,7 +159,11 @@ fn start_of_file(index: u64, channels: u32, chunks: u32) -> Vec<u8> {
 
 impl ChunkFormat for Chunks {
     const LONGEST: u64 = LONGEST as u64;
-    const HAS_CHECKSUMS: bool = false;
+
+    /// LZ4 and bzip2 have checksums of their own.
+    fn has_checksum(compression: Compression) -> bool {
+        compression == Compression::None
+    }
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         let fields = Fields::of(Op::Message)
@@ -169,9 +173,12 @@ impl ChunkFormat for Chunks {
     }
 
     fn chunk_head(data: &ChunkData) -> Vec<u8> {
-        let fields = Fields::of(Op::Chunk)
+        let mut fields = Fields::of(Op::Chunk)
             .with("compression", data.compression.name().as_bytes())
             .with("size", &(data.len as u32).to_le_bytes());
+        if Self::has_checksum(data.compression) {
+            fields = fields.with(records::CHECKSUM, &data.checksum.to_le_bytes());
+        }
         let mut head = Vec::new();
         put_head(&mut head, &fields, data.stored as usize);
         head
