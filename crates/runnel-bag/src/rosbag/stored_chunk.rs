@@ -4,8 +4,9 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use super::chunk::Contents;
+use super::head::Head;
 use super::records::{CHECKSUM, Op};
-use super::source::{Head, Source};
+use crate::chunks::Source;
 use crate::limits::longest_decompressed;
 use crate::{Compression, Error};
 
@@ -31,11 +32,12 @@ pub(super) fn load<R: Read + Seek>(
         return Err(head.malformed("the chunk is longer than 1024 times its compressed data"));
     }
     let mut data = Vec::new();
-    let mut damage = match compression.decompress(source.stream(head)?, longest.min(size.into()), &mut data) {
-        Ok(()) => None,
-        Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
-        Err(error) => Some(Error::Decompression { at: head.at, source: error }),
-    };
+    let mut damage =
+        match compression.decompress(head.data_stream(source)?, longest.min(size.into()), &mut data) {
+            Ok(()) => None,
+            Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
+            Err(error) => Some(Error::Decompression { at: head.at, source: error }),
+        };
     let checksum = head.fields().u32(CHECKSUM).unwrap_or(0);
     if damage.is_none() && checksum != 0 && checksum != crc32fast::hash(&data) {
         return Err(Error::Checksum { at: head.at });

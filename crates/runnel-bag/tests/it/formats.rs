@@ -40,30 +40,15 @@ const LZ4_SHARE: u64 = 10;
 /// All formats of one file.
 pub fn formats<D: Disk + 'static>() -> Vec<Format<D>> {
     vec![
-        Format {
-            name: "rosbag",
-            writer: |disk| rosbag_writer(disk, NONE),
-            read: rosbag,
-            share: 1,
-        },
+        Format { name: "rosbag", writer: |disk| rosbag_writer(disk, NONE), read: rosbag, share: 1 },
         Format {
             name: "rosbag with lz4",
             writer: |disk| rosbag_writer(disk, LZ4),
             read: rosbag,
             share: LZ4_SHARE,
         },
-        Format {
-            name: "MCAP",
-            writer: |disk| mcap_writer(disk, NONE),
-            read: mcap,
-            share: 1,
-        },
-        Format {
-            name: "MCAP with lz4",
-            writer: |disk| mcap_writer(disk, LZ4),
-            read: mcap,
-            share: LZ4_SHARE,
-        },
+        Format { name: "MCAP", writer: |disk| mcap_writer(disk, NONE), read: mcap, share: 1 },
+        Format { name: "MCAP with lz4", writer: |disk| mcap_writer(disk, LZ4), read: mcap, share: LZ4_SHARE },
     ]
 }
 
