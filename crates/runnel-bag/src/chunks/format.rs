@@ -6,9 +6,15 @@ use super::ChunkIndex;
 
 /// Records of a format with chunks.
 pub(crate) trait ChunkFormat {
+    /// Longest message, in bytes.
+    const LONGEST_MESSAGE: usize;
+
     /// Length of a chunk's decompressed data at which the chunk ends before the next message, in bytes. A single
     /// message may exceed it.
     const LONGEST: u64;
+
+    /// Whether chunks can have this compression.
+    fn has_compression(compression: Compression) -> bool;
 
     /// Whether the head of a chunk with this compression has a checksum of the decompressed data.
     fn has_checksum(compression: Compression) -> bool;

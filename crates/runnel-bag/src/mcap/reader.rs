@@ -102,6 +102,11 @@ impl<R: Read + Seek + Send> BagReader for Reader<R> {
         let positions = self.file.index.metadata.clone();
         positions.into_iter().map(|at| self.read_metadata(at)).collect()
     }
+
+    fn read_attachments(&mut self) -> Box<dyn Iterator<Item = Result<Attachment, Error>> + Send + '_> {
+        let IndexedFile { source, index, .. } = &mut self.file;
+        Box::new(index.attachments.iter().map(|info| attachment::load(source, info.position)))
+    }
 }
 
 fn summary<R: Read + Seek>(file: &IndexedFile<R, Index>, is_finished: bool) -> Summary {

@@ -28,7 +28,12 @@ fn compression_name(compression: Compression) -> &'static str {
 }
 
 impl ChunkFormat for Chunks {
+    const LONGEST_MESSAGE: usize = 2 << 30;
     const LONGEST: u64 = LONGEST_CHUNK;
+
+    fn has_compression(compression: Compression) -> bool {
+        compression != Compression::Bz2
+    }
 
     fn has_checksum(_compression: Compression) -> bool {
         true

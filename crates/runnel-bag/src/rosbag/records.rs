@@ -10,6 +10,11 @@
 //! and at the end the connections again and the positions of the chunks. In the header of an unfinished bag the
 //! position of the connections is 0; `rosbag reindex` repairs such a bag. Source: wiki.ros.org/Bags/Format/2.0.
 
+use crate::Compression;
+
+/// Compressions that the format has.
+pub(crate) const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
+
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
 

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use super::chunk::Contents;
 use super::head::Head;
-use super::records::{CHECKSUM, Op};
+use super::records::{CHECKSUM, COMPRESSIONS, Op};
 use crate::chunks::Source;
 use crate::limits::longest_decompressed;
 use crate::{Compression, Error};
-
-/// Compressions that format 2.0 has.
-const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
 
 /// A chunk in memory.
 pub(super) struct StoredChunk {

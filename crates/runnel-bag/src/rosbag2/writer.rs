@@ -2,7 +2,8 @@
 
 use super::folder_writer::{Folder, FolderWriter};
 use super::written_file::FileWriter;
-use crate::mcap::Profile;
+use crate::disk::Disk;
+use crate::mcap::{Attachment, Profile};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// A folder in progress, as one bag with the same channels in all files. `metadata.yaml` is written at each split and at
@@ -37,34 +38,6 @@ impl<F: Folder> Writer<F> {
         let file = folder.begin_file(profile)?;
         let settings = Settings { profile, ..Settings::default() };
         Ok(Self { folder, file, settings, channels: Vec::new(), finished_len: 0, is_finished: false })
-    }
-
-    /// Sets the compression of the chunks to come.
-    ///
-    /// # Errors
-    /// When MCAP does not have it.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
-        self.file.set_compression(compression)?;
-        self.settings.compression = compression;
-        Ok(())
-    }
-
-    /// Compresses the chunks to come on this many threads of their own, see
-    /// [`mcap::Writer::set_compression_threads`](crate::mcap::Writer::set_compression_threads).
-    ///
-    /// # Errors
-    /// Those of the output, and if a thread cannot be started.
-    #[cfg(feature = "files")]
-    pub fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
-        self.file.set_compression_threads(threads)?;
-        self.settings.compression_threads = Some(threads);
-        Ok(())
-    }
-
-    /// Sets the length of messages at which the chunks to come end, in bytes. The default is 1 MiB.
-    pub fn set_chunk_len(&mut self, bytes: u64) {
-        self.file.set_chunk_len(bytes);
-        self.settings.chunk_len = Some(bytes);
     }
 
     /// Adds a text to the field `custom_data` of the metadata. The files that were begun before lack it.
@@ -108,7 +81,7 @@ impl<F: Folder> Writer<F> {
 }
 
 impl Settings {
-    fn apply<D: crate::disk::Disk>(self, file: &mut FileWriter<D>) -> Result<(), Error> {
+    fn apply<D: Disk>(self, file: &mut FileWriter<D>) -> Result<(), Error> {
         file.set_compression(self.compression)?;
         #[cfg(feature = "files")]
         if let Some(threads) = self.compression_threads {
@@ -122,6 +95,24 @@ impl Settings {
 }
 
 impl<F: Folder> BagWriter for Writer<F> {
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.file.set_compression(compression)?;
+        self.settings.compression = compression;
+        Ok(())
+    }
+
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.file.set_compression_threads(threads)?;
+        self.settings.compression_threads = Some(threads);
+        Ok(())
+    }
+
+    fn set_chunk_len(&mut self, bytes: u64) {
+        self.file.set_chunk_len(bytes);
+        self.settings.chunk_len = Some(bytes);
+    }
+
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
         let id = self.file.add_channel(channel)?;
         self.channels.push(channel.clone());
@@ -134,6 +125,10 @@ impl<F: Folder> BagWriter for Writer<F> {
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         self.file.add_metadata(metadata)
+    }
+
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
+        self.file.add_attachment(attachment)
     }
 
     fn flush(&mut self) -> Result<(), Error> {

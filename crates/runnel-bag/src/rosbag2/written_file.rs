@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::metadata::{BagMetadata, FileInfo, TopicInfo};
 use super::offered_qos;
 use crate::disk::Disk;
-use crate::mcap::{self, Profile};
+use crate::mcap::{self, Attachment, Profile};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// Name of the MCAP metadata in which rosbag2 keeps the text of `metadata.yaml`, and its key.
@@ -53,31 +53,22 @@ impl<D: Disk> FileWriter<D> {
             folder,
         })
     }
-
-    /// See [`mcap::Writer::set_compression`].
-    ///
-    /// # Errors
-    /// When MCAP does not have it.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
-        self.file.set_compression(compression)
-    }
-
-    /// See [`mcap::Writer::set_compression_threads`].
-    ///
-    /// # Errors
-    /// Those of the output, and if a thread cannot be started.
-    #[cfg(feature = "files")]
-    pub fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
-        self.file.set_compression_threads(threads)
-    }
-
-    /// See [`mcap::Writer::set_chunk_len`].
-    pub fn set_chunk_len(&mut self, bytes: u64) {
-        self.file.set_chunk_len(bytes);
-    }
 }
 
 impl<D: Disk> BagWriter for FileWriter<D> {
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.file.set_compression(compression)
+    }
+
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.file.set_compression_threads(threads)
+    }
+
+    fn set_chunk_len(&mut self, bytes: u64) {
+        self.file.set_chunk_len(bytes);
+    }
+
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
         let mut channel = channel.clone();
         // Version 9 has words, also in the files.
@@ -105,6 +96,10 @@ impl<D: Disk> BagWriter for FileWriter<D> {
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         self.file.add_metadata(metadata)
+    }
+
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
+        self.file.add_attachment(attachment)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
