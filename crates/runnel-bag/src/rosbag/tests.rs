@@ -1,4 +1,4 @@
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 
 use super::records::{self, Fields, MAGIC, Op, put};
 use super::*;
@@ -360,4 +360,21 @@ fn repeated_channels_of_a_chunk_are_kept_once() {
     let record = |id| channel::record(&channel("/chatter"), ChannelId(id)).unwrap();
     let contents = chunk::Contents::parse(&[record(3), record(4), record(3)].concat());
     assert_eq!(contents.channels.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [3, 4]);
+}
+
+/// A file refuses a position that is more than it can count.
+#[test]
+fn false_index_position_is_named_and_all_is_read() {
+    let whole = bag(&script(), Compression::None, true);
+    let place = whole.windows(10).position(|bytes| bytes == b"index_pos=").unwrap() + 10;
+    for position in [1, 4109, whole.len() as u64, u64::MAX] {
+        let mut bag = whole.clone();
+        bag[place..place + 8].copy_from_slice(&position.to_le_bytes());
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bag).unwrap();
+        let reader = Reader::open(file).unwrap();
+        let damage = reader.damage().unwrap();
+        assert!(matches!(damage, Error::Malformed { .. } | Error::Truncated { .. }), "{damage}");
+        assert_eq!(read(&bag, &Selection::default()), by_time(&script()), "{position}");
+    }
 }

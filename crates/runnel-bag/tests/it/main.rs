@@ -1,6 +1,7 @@
-//! Bags on disks that fail, lose power or are real, and recorders that are killed.
+//! Bags that are cut, on disks that fail, lose power or are real, and recorders that are killed.
 
 mod compression_threads;
+mod cuts;
 mod failing_disk;
 mod formats;
 mod kill;
