@@ -5,6 +5,7 @@ mod cuts;
 mod failing_disk;
 mod formats;
 mod kill;
+mod long_chunk;
 mod power_loss;
 mod random;
 mod real_files;
