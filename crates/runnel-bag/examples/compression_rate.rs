@@ -23,8 +23,10 @@ const MESSAGES: usize = 256;
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 
-/// Names and bytes of messages, by a place and a random number.
-const CONTENTS: [(&str, fn(usize, u64) -> u8); 4] =
+/// A byte of a message, by its place and a random number.
+type Byte = fn(usize, u64) -> u8;
+
+const CONTENTS: [(&str, Byte); 4] =
     [("camera", camera), ("lidar", lidar), ("text", text), ("noise", |_, random| random as u8)];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -72,7 +74,7 @@ fn measure(messages: &[Vec<u8>], compression: Compression, mib: usize) -> Result
     Ok(Rates { ratio: len as f64 / disk.bytes().len() as f64, written, read })
 }
 
-fn messages(byte: fn(usize, u64) -> u8) -> Vec<Vec<u8>> {
+fn messages(byte: Byte) -> Vec<Vec<u8>> {
     let mut state = 1_u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

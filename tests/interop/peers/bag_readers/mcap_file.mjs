@@ -103,6 +103,7 @@ async function read(path) {
     if (line !== others[place]) throw new Error(`by index: ${others[place]}, as a stream: ${line}`);
   }
   lines.forEach((line) => console.log(line));
+  await file.handle.close();
 }
 
 // Number 3 repeats its text four times.
@@ -121,8 +122,9 @@ function string(profile, value) {
 
 async function write(path, profile, compression) {
   const compressChunk = (chunk) => ({ compression, compressedData: zstd.compress(chunk) });
+  const file = new File(await open(path, "w"));
   const writer = new McapWriter({
-    writable: new File(await open(path, "w")),
+    writable: file,
     chunkSize: 500,
     compressChunk: compression === "zstd" ? compressChunk : undefined,
   });
@@ -143,6 +145,7 @@ async function write(path, profile, compression) {
   await writer.addAttachment({ ...times, ...note });
   await writer.addMetadata({ name: "place", metadata: new Map([["city", "Turin"]]) });
   await writer.end();
+  await file.handle.close();
 }
 
 await Promise.all([lz4.isLoaded, zstd.isLoaded]);

@@ -15,7 +15,8 @@ const decompress = {
 };
 const [, , command, path] = process.argv;
 if (command !== "read") throw new Error(`no such command: ${command}`);
-const bag = new Bag(new FileReader(path), { decompress });
+const file = new FileReader(path);
+const bag = new Bag(file, { decompress });
 await bag.open();
 const channels = new Map();
 let last = { sec: 0, nsec: 0 };
@@ -29,3 +30,4 @@ for await (const { topic, timestamp, connectionId, message } of bag.messageItera
 }
 const lines = [...channels].map(([key, { count, length }]) => `${key} ${count} ${length}`);
 lines.sort().forEach((line) => console.log(line));
+await file.close();
