@@ -2,10 +2,13 @@
 
 mod channel;
 mod chunk;
+#[cfg(test)]
+mod damage_tests;
+mod head;
+mod index;
 mod reader;
 mod records;
 mod scan;
-mod source;
 mod stored_chunk;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,9 @@
+#[cfg(all(feature = "files", feature = "zstd"))]
+mod compressed;
 #[cfg(feature = "files")]
 mod folder;
+#[cfg(feature = "files")]
+mod folder_writer;
 mod metadata;
 #[cfg(all(feature = "sqlite", feature = "zstd"))]
 mod sqlite;
