@@ -3,7 +3,9 @@
 mod actions;
 mod backlog;
 mod bag_commands;
+mod bag_disks;
 mod bag_formats;
+mod bag_scene;
 mod bags;
 mod bench;
 mod blocked;
