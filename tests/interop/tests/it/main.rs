@@ -4,6 +4,7 @@ mod actions;
 mod backlog;
 mod bag_commands;
 mod bag_disks;
+mod bag_drive;
 mod bag_formats;
 mod bag_scene;
 mod bags;
