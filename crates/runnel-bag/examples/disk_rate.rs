@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = PathBuf::from(word(0, ".")).join("disk_rate.tmp");
     let load = Load { rate: number(1, "200")?, seconds: number(2, "10")?, message: random_bytes() };
     let options = Options {
-        buffer_len: number(3, "1024")? as usize * 1024,
-        buffers: number(4, "8")? as usize,
+        buffer_len: number(3, "4096")? as usize * 1024,
+        buffers: number(4, "4")? as usize,
         ..Options::default()
     };
     println!("load {}", fs::read_to_string("/proc/loadavg")?.trim());

@@ -59,7 +59,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { buffer_len: 1 << 20, buffers: 8, preallocate: 64 << 20, methods: Method::ALL.to_vec() }
+        // An image fits into a buffer. A longer message costs the writer of a bag a second look at it, for its checksum.
+        Self { buffer_len: 4 << 20, buffers: 4, preallocate: 64 << 20, methods: Method::ALL.to_vec() }
     }
 }
 

@@ -33,6 +33,7 @@ pub struct PublisherOptions {
     pub(crate) callbacks: Callbacks,
     pub(crate) group: Option<CallbackGroup>,
     pub(crate) overriding: Option<QosOverriding>,
+    pub(crate) keeps_header_seq: bool,
 }
 
 /// Returns the QoS of an endpoint of a topic with overrides by parameters. Only programs that use them link it.
@@ -141,6 +142,14 @@ impl PublisherOptions {
     #[must_use]
     pub fn callback_group(mut self, group: &CallbackGroup) -> Self {
         self.group = Some(group.clone());
+        self
+    }
+
+    /// In ROS 1, leaves the `seq` of a message's header as it is, as `rosbag play` does. Otherwise the publisher numbers
+    /// its messages there, as in roscpp. The first publisher of a topic in a node decides for the others.
+    #[must_use]
+    pub fn keep_header_seq(mut self) -> Self {
+        self.keeps_header_seq = true;
         self
     }
 

@@ -152,7 +152,9 @@ impl Node {
         topic: &Topic,
         options: impl Into<PublisherOptions>,
     ) -> Result<PublisherBase, Error> {
-        let PublisherOptions { qos, callbacks, group, overriding } = options.into();
+        let PublisherOptions { qos, callbacks, group, overriding, keeps_header_seq } = options.into();
+        let unnumbered = keeps_header_seq.then(|| topic.unnumbered());
+        let topic = unnumbered.as_ref().unwrap_or(topic);
         let qos = overriding.map_or(Ok(qos), |overriding| overriding(self, &topic.name, qos))?;
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
         let group = CallbackGroup::for_entity(group.as_ref());

@@ -216,6 +216,12 @@ impl Topic {
         Arc::new(Publication::new(self.publication_options(qos), info, reactor, pool))
     }
 
+    /// The same topic, where publishers leave the `seq` of headers as it is.
+    pub(crate) fn unnumbered(&self) -> Self {
+        let ros1 = self.ros1.clone().map(|ros1| Ros1Type { has_header: false, ..ros1 });
+        Self { ros1, ..self.clone() }
+    }
+
     /// Queue options of a publisher.
     pub(crate) fn publication_options(&self, qos: QoS) -> PublicationOptions {
         PublicationOptions {

@@ -2,6 +2,8 @@
 // leads to the library, which is installed in another folder.
 import { createRequire } from "node:module";
 
+import { lengthAndCrc } from "./crc.mjs";
+
 const require = createRequire(import.meta.url);
 const { RosNode } = require("@foxglove/ros1");
 const { TcpServerNode, TcpSocketNode } = require("@foxglove/ros1/nodejs");
@@ -112,21 +114,9 @@ export async function shutDown(node, status) {
   process.exit(status);
 }
 
-const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  return crc;
-});
-
-function crc32(bytes) {
-  let crc = ~0;
-  for (const byte of bytes) crc = (crc >>> 8) ^ CRC_TABLE[(crc ^ byte) & 0xff];
-  return ~crc >>> 0;
-}
-
 // Length and CRC-32 of the serialized message, with Header.seq as 0, since publishers overwrite it.
 export function describe(type, body) {
   const canonical = Uint8Array.from(body);
   if (TYPES[type].hasHeader) canonical.fill(0, 0, 4);
-  return `len ${canonical.length} crc ${crc32(canonical).toString(16).padStart(8, "0")}`;
+  return lengthAndCrc(canonical);
 }

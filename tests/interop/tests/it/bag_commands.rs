@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use interop::ros2::{Distro, Origin as Ros2Origin};
-use interop::{Master, Origin, Outcome, Server, TIMEOUT, next_messages, outcome, ready, wait_until};
+use interop::{Master, Origin, Server, TIMEOUT, next_messages, outcome, ready, wait_until};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
-use serde_json::Value as Json;
 
+use crate::bag_scene::{Recorder, answer, success, text};
 use crate::bridge_scene::TwoGraphs;
 
 const KILTED: Ros2Origin = Ros2Origin::Ros2(Distro::Kilted);
@@ -14,54 +14,11 @@ const KILTED: Ros2Origin = Ros2Origin::Ros2(Distro::Kilted);
 /// Messages of a talker. It begins when it has its subscribers, so none is missing in a recording.
 const COUNT: usize = 20;
 
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a name in UTF-8")
-}
-
 /// Starts a recorder, and waits until it has subscribed.
 fn record(mut recorder: Peer) -> Peer {
     let is_ready = |line: &str| line.starts_with("recording into ");
     recorder.wait_for_line(is_ready, deadline_in(TIMEOUT)).expect("it records");
     recorder
-}
-
-/// A recorder that reports what it does.
-struct Recorder(Peer);
-
-impl Recorder {
-    /// Waits until a recorder has subscribed that was started with `--json`.
-    fn new(mut peer: Peer) -> Self {
-        peer.wait_for_line(|line| json(line).is_some(), deadline_in(TIMEOUT)).expect("it records");
-        Self(peer)
-    }
-
-    /// Waits until this many messages are in the recording: talkers report a message before it has arrived.
-    fn wait_for(&mut self, count: u64) {
-        let has_all =
-            |line: &str| json(line).is_some_and(|report| report["messages"].as_u64() >= Some(count));
-        self.0.wait_for_line(has_all, deadline_in(TIMEOUT)).expect("it records all messages");
-    }
-
-    /// Ends it by Ctrl-C; it must succeed. Returns its result.
-    fn end(mut self) -> Json {
-        self.0.signal(Signal::INT).unwrap();
-        assert!(self.0.wait_exit(deadline_in(TIMEOUT)).unwrap().success(), "{}", self.0.output());
-        let lines = self.0.lines();
-        let result = lines.iter().filter_map(|line| json(line)).next_back().expect("a result");
-        assert!(result["topics"].is_object(), "{lines:#?}");
-        result
-    }
-}
-
-/// A line that is a JSON object.
-fn json(line: &str) -> Option<Json> {
-    serde_json::from_str::<Json>(line).ok().filter(Json::is_object)
-}
-
-/// What a command with `--json` answers.
-fn answer(outcome: &Outcome) -> Json {
-    let mut answers = outcome.lines.iter().filter_map(|line| json(line));
-    answers.next().unwrap_or_else(|| panic!("no answer: {:#?}", outcome.lines))
 }
 
 /// Length and checksum of each message, as talkers and listeners print them.
@@ -74,11 +31,6 @@ fn listed(master: &Master, bag: &Path) -> Vec<String> {
     let listing = outcome(master.graph().rospy("bag.py", &[text(bag)]));
     assert_eq!(listing.code, Some(0), "{:#?}", listing.lines);
     listing.lines
-}
-
-fn success(outcome: Outcome) -> Vec<String> {
-    assert_eq!(outcome.code, Some(0), "{:#?}", outcome.lines);
-    outcome.lines
 }
 
 #[test]

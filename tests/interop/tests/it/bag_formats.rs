@@ -237,3 +237,18 @@ fn bags_of_rosbags_package_are_read() {
         }
     }
 }
+
+/// The storage profile `resilient` of rosbag2 is SQLite with a write-ahead log. A killed recorder leaves the log, and no
+/// metadata.
+#[test]
+fn write_ahead_log_of_killed_recorder_is_read() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("resilient");
+    let written = outcome(bag_tool("rosbags_bag.py", &["write", text(&path), "sqlite3", "8", "none"]));
+    assert_eq!(written.code, Some(0), "{:#?}", written.lines);
+    let killed = outcome(bag_tool("killed_sqlite.py", &[text(&path)]));
+    assert_eq!(killed.code, None, "{:#?}", killed.lines);
+    let log = fs::metadata(path.join("resilient.db3-wal")).expect("a log");
+    assert!(log.len() > 10_000, "{log:?}");
+    check(&path, &Encoding::Cdr);
+}

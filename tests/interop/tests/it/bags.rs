@@ -132,3 +132,34 @@ fn bag_of_killed_rosbag_is_read() {
         fs::remove_file(&path).expect("it is removed");
     }
 }
+
+/// Checks that a bag is complete and has this compression, and this number of messages.
+fn check_complete(path: &Path, compression: Compression, count: usize) -> Vec<Message> {
+    let mut reader = open(path);
+    let summary = reader.summary();
+    assert!(summary.is_finished && reader.damage().is_none(), "{}", path.display());
+    assert!(matches!(&summary.chunks[..], [(found, _)] if *found == compression), "{:?}", summary.chunks);
+    let messages = reader.messages(&Selection::default()).collect::<Result<Vec<_>, _>>().expect("messages");
+    assert_eq!(messages.len(), count, "{}", path.display());
+    messages
+}
+
+#[test]
+fn bags_that_rosbag_has_rewritten_are_read() {
+    let graph = no_graph();
+    for (option, compression) in [("--lz4", Compression::Lz4), ("--bz2", Compression::Bz2)] {
+        let [path, filtered] =
+            ["", "_filtered"].map(|name| file(&graph, &format!("{}{name}.bag", compression.name())));
+        let rosbag = |words: &[&str]| outcome(graph.tool("rosbag", words)).success();
+        let written = outcome(graph.rospy("write_bag.py", &[text(&path), "none"]));
+        assert_eq!(written.code, Some(0), "{:#?}", written.lines);
+        rosbag(&["compress", option, text(&path)]);
+        check_messages(&check_complete(&path, compression, 100), &open(&path));
+        rosbag(&["filter", text(&path), text(&filtered), "topic == '/chatter' and len(m.data) > 10"]);
+        for message in check_complete(&filtered, Compression::None, 53) {
+            assert!(message.data.len() > 4 + 10);
+        }
+        rosbag(&["decompress", "--force", text(&path)]);
+        check_messages(&check_complete(&path, Compression::None, 100), &open(&path));
+    }
+}

@@ -329,6 +329,14 @@ fn commands_page_blocks_work() {
 }
 
 #[test]
+fn bags_page_blocks_work() {
+    let mut reader = Reader::new("docs/bags.md");
+    // It records all topics: those of other pages are in another domain.
+    reader.variables.push(("ROS_DOMAIN_ID", "22".to_owned()));
+    reader.read();
+}
+
+#[test]
 fn datagrams_page_blocks_work() {
     Reader::new("docs/udpros.md").read();
 }
@@ -376,6 +384,7 @@ fn rust_programs_of_rclpy_page_are_not_longer() {
 fn every_document_block_is_run() {
     let run = [
         "README.md",
+        "bags.md",
         "coming-from.md",
         "commands.md",
         "concepts.md",

@@ -3,8 +3,11 @@
 mod actions;
 mod backlog;
 mod bag_commands;
+mod bag_disks;
+mod bag_drive;
 mod bag_formats;
 mod bag_javascript;
+mod bag_scene;
 mod bags;
 mod bench;
 mod blocked;

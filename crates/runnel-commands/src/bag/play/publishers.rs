@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use runnel::core::names::DdsTopic;
 use runnel::core::schema::Generation;
 use runnel::core::wire::GrowingSink;
-use runnel::{Context, DynamicPublisher, EndpointType, Node, Ros2Graph};
+use runnel::{Context, DynamicPublisher, EndpointType, Node, PublisherOptions, Ros2Graph};
 use runnel_bag::Channel;
 use runnel_bridge::StaticTransforms;
 
@@ -175,7 +175,8 @@ impl Entry {
     ) -> Result<Self, String> {
         let schema = played_type::schema(channels[0], types)?;
         let qos = played_type::qos(channels.iter().copied());
-        let publisher = side.node.create_dynamic_publisher(topic, &schema, qos);
+        let options = PublisherOptions::from(qos).keep_header_seq();
+        let publisher = side.node.create_dynamic_publisher(topic, &schema, options);
         let publisher = publisher.map_err(|error| error.to_string())?;
         let merged = StaticTransforms::new(topic, &schema);
         Ok(Self { generation, publisher, merged, buffer: Vec::new() })
