@@ -234,10 +234,10 @@ fn both_generations_are_played_into_one_graph() {
     let all: Vec<Vec<Vec<String>>> = ["ros1", "ros2"]
         .map(|graph| {
             let listeners = ["/one", "/two"].map(|topic| {
-                let words = [&[topic], &options[..]].concat();
+                let (words, name) = ([&[topic], &options[..]].concat(), topic.trim_start_matches('/'));
                 ready(match graph {
-                    "ros1" => graphs.master.graph().listener(Origin::Rospy, &words),
-                    _ => graphs.ros2.listener(RCLPY, &words),
+                    "ros1" => graphs.master.graph().node(Origin::Rospy, "listener", name, &words),
+                    _ => graphs.ros2.node(RCLPY, "listener", name, &words),
                 })
             });
             play(graph);

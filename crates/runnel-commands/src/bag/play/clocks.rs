@@ -93,3 +93,19 @@ impl Clocks {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_is_triggered_by_its_topics() {
+        let channel = |topic: &str| Channel { topic: topic.into(), ..Channel::default() };
+        let some = ClockOptions { topics: ["/scan".to_owned()].into(), ..ClockOptions::default() };
+        assert!(some.is_used() && some.is_triggered_by(&channel("/scan")));
+        assert!(!some.is_triggered_by(&channel("/odom")));
+        let all = ClockOptions { all_topics: true, ..ClockOptions::default() };
+        assert!(all.is_used() && all.is_triggered_by(&channel("/odom")));
+        assert!(!ClockOptions::default().is_used());
+    }
+}

@@ -61,3 +61,40 @@ impl Conversion {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel::core::schema::TypeName;
+
+    fn schema(generation: Generation, name: &str, text: &str) -> Arc<Schema> {
+        let name = TypeName::parse(name).expect("a name");
+        Schema::from_full_text_in(generation, &name, text).expect("a definition")
+    }
+
+    #[test]
+    fn messages_of_each_generation_become_those_of_the_other() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let (ros1, ros2) = (&b"\x02\0\0\0ab"[..], &b"\0\x01\0\0\x03\0\0\0ab\0"[..]);
+        for (generation, message, expected) in
+            [(Generation::Ros1, ros1, ros2), (Generation::Ros2, ros2, ros1)]
+        {
+            let string = schema(generation, "std_msgs/String", "string data\n");
+            let (mut conversion, to) =
+                Conversion::to_other(&string, &types, &Rules::default()).expect("it has a counterpart");
+            assert_ne!(to.generation, generation);
+            let mut out = Vec::new();
+            conversion.convert("/a", message, &mut out).expect("sound");
+            assert_eq!(out, expected);
+            assert!(conversion.convert("/a", &message[..message.len() - 2], &mut out).is_err(), "cut");
+        }
+    }
+
+    #[test]
+    fn type_without_counterpart_is_refused_with_the_reason() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let wide = schema(Generation::Ros2, "own/Wide", "wstring text\n");
+        let why = Conversion::to_other(&wide, &types, &Rules::default()).err().expect("refused");
+        assert!(why.contains("text"), "{why}");
+    }
+}
