@@ -143,6 +143,31 @@ impl TypePair {
             (None, None) => Err(TypeError::NotRos { name: String::new() }),
         }
     }
+
+    /// The definitions of a type that is known in one generation, such as that of messages in a bag.
+    ///
+    /// # Errors
+    /// If no corresponding type is known.
+    pub fn of_schema(known: &Arc<Schema>, library: &Library, rules: &Rules) -> Result<Self, TypeError> {
+        let search = Search { library, rules };
+        let (from, to) = match known.generation {
+            Generation::Ros1 => (Generation::Ros1, Generation::Ros2),
+            Generation::Ros2 => (Generation::Ros2, Generation::Ros1),
+        };
+        let mut first_error = None;
+        for name in rules.counterparts(Kind::Message, from, &known.def.name) {
+            let announced = AnnouncedType { name: name.to_string(), ..AnnouncedType::default() };
+            let other = Named { name, announced: &announced };
+            let found =
+                search.known(&other, to).or_else(|missing| search.derived(known, &other, to).ok_or(missing));
+            match (found, from) {
+                (Ok(other), Generation::Ros1) => return Ok(Self { ros1: Arc::clone(known), ros2: other }),
+                (Ok(other), Generation::Ros2) => return Ok(Self { ros1: other, ros2: Arc::clone(known) }),
+                (Err(error), _) => _ = first_error.get_or_insert(error),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| TypeError::NotRos { name: known.def.name.to_string() }))
+    }
 }
 
 /// An announced type with its name.
@@ -314,6 +339,23 @@ mod tests {
             matches!(error, TypeError::DefinitionDiffers { generation: Generation::Ros1, .. }),
             "{error}"
         );
+    }
+
+    #[test]
+    fn type_of_a_bag_has_a_counterpart_in_the_other_generation() {
+        let library = library(&[]);
+        let schema = |generation: Generation, name: &str, text: &str| {
+            Schema::from_full_text_in(generation, &TypeName::parse(name).unwrap(), text).unwrap()
+        };
+        let own = schema(Generation::Ros2, "own/Type", "int32 count\nbuiltin_interfaces/Time at\n");
+        let pair = TypePair::of_schema(&own, &library, &Rules::default()).unwrap();
+        assert_eq!(
+            (pair.ros1.generation, pair.ros1.def.fields[0].name.as_str()),
+            (Generation::Ros1, "count")
+        );
+        let log = library.message_in(Generation::Ros1, &TypeName::new("rosgraph_msgs", "Log")).unwrap();
+        let pair = TypePair::of_schema(&log, &library, &Rules::default()).unwrap();
+        assert_eq!(pair.ros2.def.name, TypeName::new("rcl_interfaces", "Log"));
     }
 
     #[test]

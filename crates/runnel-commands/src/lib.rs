@@ -6,6 +6,7 @@ mod actions;
 mod arguments;
 #[cfg(feature = "bag")]
 mod bag;
+mod bridge_rules;
 #[cfg(any(feature = "bench", feature = "demo"))]
 mod child;
 mod commands;
@@ -17,6 +18,7 @@ mod interfaces;
 mod learned_types;
 // Only the demo draws on the terminal and buffers log lines meanwhile.
 mod cli_context;
+mod log_once;
 #[cfg_attr(not(feature = "demo"), allow(dead_code))]
 mod logging;
 mod master;

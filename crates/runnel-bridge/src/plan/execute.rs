@@ -23,6 +23,21 @@ impl Notes {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Each of them as a sentence.
+    pub fn remarks(&self) -> Vec<String> {
+        [
+            (&self.clamped_time, "a time is out of range in the other generation: the nearest one is sent"),
+            (
+                &self.nul_in_text,
+                "a text has a NUL: readers in C, such as rclpy, see only what stands before it",
+            ),
+            (&self.invalid_utf8, "a text is not UTF-8: its bytes are sent unchanged"),
+        ]
+        .into_iter()
+        .filter_map(|(field, what)| Some(format!("field {}: {what}", field.as_ref()?)))
+        .collect()
+    }
 }
 
 /// See the module's documentation.

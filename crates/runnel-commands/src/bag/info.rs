@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::files;
 use super::quantity::size;
+use super::service_topics::{ActionTopic, ServiceTopic};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::{lines, shown};
@@ -50,7 +51,19 @@ struct BagInfo {
     summary: Summary,
     damage: Option<String>,
     topics: BTreeMap<String, Topic>,
+    /// Services whose calls are recorded, and actions whose goals are.
+    services: BTreeMap<String, Calls>,
+    actions: BTreeMap<String, Calls>,
     metadata: Vec<Metadata>,
+}
+
+/// Recorded calls of a service or an action.
+#[derive(Debug, Default)]
+struct Calls {
+    /// Types; of an action they may be unknown.
+    types: BTreeSet<String>,
+    /// Events: up to four for each call.
+    events: u64,
 }
 
 #[derive(Debug, Default)]
@@ -69,14 +82,18 @@ impl BagInfo {
     fn of(path: String, reader: &mut dyn BagReader) -> Self {
         let summary = reader.summary().clone();
         let mut topics: BTreeMap<String, Topic> = BTreeMap::new();
+        let (mut services, mut actions) = (BTreeMap::new(), BTreeMap::new());
         for (position, channel) in reader.channels().iter().enumerate() {
             let messages = summary.counts.get(position).copied().unwrap_or_default();
             topics.entry(channel.topic.clone()).or_default().add(channel, messages);
+            if let Some(topic) = ServiceTopic::of(channel) {
+                Calls::add(&mut services, &mut actions, topic, messages);
+            }
         }
         let damage = reader.damage().map(ToString::to_string);
         // Damaged metadata are shown with the other damage by `check`.
         let metadata = reader.metadata().unwrap_or_default();
-        Self { path, summary, damage, topics, metadata }
+        Self { path, summary, damage, topics, services, actions, metadata }
     }
 
     fn messages(&self) -> u64 {
@@ -97,6 +114,9 @@ impl BagInfo {
         rows.extend((!chunks.is_empty()).then_some(("compression", chunks)));
         rows.extend((!self.topics.is_empty()).then(|| ("types", self.type_lines())));
         rows.extend((!self.topics.is_empty()).then(|| ("topics", self.topic_lines())));
+        for (name, calls) in [("services", &self.services), ("actions", &self.actions)] {
+            rows.extend((!calls.is_empty()).then(|| (name, call_lines(calls))));
+        }
         if !self.summary.is_finished {
             let why = format!("the bag has no index. Try: runnel bag reindex {}", self.path);
             rows.push(("unfinished", vec![why]));
@@ -142,17 +162,11 @@ impl BagInfo {
     }
 
     fn topic_lines(&self) -> Vec<String> {
-        let width = self.topics.keys().map(|name| name.chars().count()).max().unwrap_or_default();
-        let counts = self.topics.values().map(|topic| topic.messages.to_string().len());
-        let digits = counts.max().unwrap_or_default();
-        let line = |(name, topic): (&String, &Topic)| {
-            let plural = if topic.messages == 1 { " " } else { "s" };
+        let row = |(name, topic): (&String, &Topic)| {
             let types: Vec<&str> = topic.types.keys().map(String::as_str).collect();
-            let notes = topic.notes();
-            let count = topic.messages;
-            format!("{name:<width$}   {count:>digits$} msg{plural}    : {}{notes}", types.join(", "))
+            (name.clone(), topic.messages, types.join(", ") + &topic.notes())
         };
-        self.topics.iter().map(line).collect()
+        counted_lines(&self.topics.iter().map(row).collect::<Vec<_>>(), "msg")
     }
 
     /// As `rosbag info --yaml` prints it.
@@ -201,9 +215,51 @@ impl BagInfo {
             "messages": self.messages(),
             "chunks": self.summary.chunks.iter().map(chunk).collect::<Vec<_>>(),
             "topics": self.topics.iter().map(|(name, topic)| topic.json(name)).collect::<Vec<_>>(),
+            "services": self.services.iter().map(|(name, calls)| calls.json("service", name)).collect::<Vec<_>>(),
+            "actions": self.actions.iter().map(|(name, calls)| calls.json("action", name)).collect::<Vec<_>>(),
             "metadata": self.metadata.iter().map(|one| json!({ "name": one.name, "values": one.values })).collect::<Vec<_>>(),
         })
     }
+}
+
+impl Calls {
+    /// Adds the events of a service, which may belong to an action.
+    fn add(
+        services: &mut BTreeMap<String, Self>,
+        actions: &mut BTreeMap<String, Self>,
+        topic: ServiceTopic,
+        events: u64,
+    ) {
+        let (calls, type_name) = match topic.action() {
+            Some(ActionTopic { action, type_name }) => (actions.entry(action).or_default(), type_name),
+            None => (services.entry(topic.service).or_default(), Some(topic.type_name)),
+        };
+        calls.types.extend(type_name);
+        calls.events = calls.events.saturating_add(events);
+    }
+
+    fn json(&self, kind: &str, name: &str) -> Json {
+        json!({ kind: name, "types": self.types, "events": self.events })
+    }
+}
+
+fn call_lines(calls: &BTreeMap<String, Calls>) -> Vec<String> {
+    let row = |(name, calls): (&String, &Calls)| {
+        let types: Vec<&str> = calls.types.iter().map(String::as_str).collect();
+        (name.clone(), calls.events, types.join(", "))
+    };
+    counted_lines(&calls.iter().map(row).collect::<Vec<_>>(), "event")
+}
+
+/// A line for each name, with a number of things and a text, in columns as `rosbag info` has them.
+fn counted_lines(rows: &[(String, u64, String)], unit: &str) -> Vec<String> {
+    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
+    let digits = rows.iter().map(|(_, count, _)| count.to_string().len()).max().unwrap_or_default();
+    let line = |(name, count, text): &(String, u64, String)| {
+        let plural = if *count == 1 { " " } else { "s" };
+        format!("{name:<width$}   {count:>digits$} {unit}{plural}    : {text}")
+    };
+    rows.iter().map(line).collect()
 }
 
 impl Topic {
@@ -297,8 +353,34 @@ mod tests {
             summary,
             damage: Some("byte 5: bad".into()),
             topics,
+            services: BTreeMap::new(),
+            actions: BTreeMap::new(),
             metadata: Vec::new(),
         }
+    }
+
+    #[test]
+    fn recorded_calls_are_shown_by_service_and_action() {
+        let mut bag = bag();
+        for (topic, type_name, events) in [
+            ("/power", "std_srvs/srv/SetBool", 8),
+            ("/fib/_action/send_goal", "a/action/Fibonacci_SendGoal", 4),
+            ("/fib/_action/cancel_goal", "action_msgs/srv/CancelGoal", 2),
+        ] {
+            let (topic, type_name) = (format!("{topic}/_service_event"), format!("{type_name}_Event"));
+            let channel = Channel { topic, type_name, ..Channel::default() };
+            let topic = ServiceTopic::of(&channel).expect("events");
+            Calls::add(&mut bag.services, &mut bag.actions, topic, events);
+        }
+        let text = bag.text();
+        for row in [
+            "services:    /power   8 events    : std_srvs/srv/SetBool",
+            "actions:     /fib   6 events    : a/action/Fibonacci",
+        ] {
+            assert!(text.lines().any(|line| line == row), "{row}: {text}");
+        }
+        assert_eq!(bag.json()["services"][0]["service"], "/power");
+        assert_eq!(bag.json()["actions"][0]["events"], 6);
     }
 
     #[test]

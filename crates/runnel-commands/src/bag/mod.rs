@@ -1,5 +1,6 @@
 //! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
 
+pub mod burst;
 pub mod check;
 pub mod convert;
 mod copied_metadata;
@@ -12,11 +13,13 @@ mod keys;
 mod merge;
 pub mod new_bag;
 pub mod play;
+mod qos_overrides;
 pub mod quantity;
 pub mod record;
 pub mod reindex;
+mod service_topics;
 pub mod storage;
-mod time_range;
+pub mod time_range;
 mod transfer;
 #[cfg(test)]
 mod transfer_tests;
@@ -45,6 +48,7 @@ Examples:
 pub enum Command {
     Record(Box<record::Args>),
     Play(Box<play::Args>),
+    Burst(burst::Args),
     Info(info::Args),
     Check(check::Args),
     Reindex(reindex::Args),
@@ -58,6 +62,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
         Command::Record(args) => record::run(*args, cli),
         Command::Play(args) => play::run(*args, cli),
+        Command::Burst(args) => burst::run(args, cli),
         Command::Info(args) => info::run(&args, cli),
         Command::Check(args) => check::run(&args, cli),
         Command::Reindex(args) => reindex::run(&args, cli),

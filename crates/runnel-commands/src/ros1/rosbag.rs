@@ -9,6 +9,7 @@ use super::Failure;
 use crate::bag::inputs::Inputs;
 use crate::bag::new_bag::NewBag;
 use crate::bag::storage::{ChunkCompression, Storage};
+use crate::bag::time_range::PlayedRange;
 use crate::bag::{check, info, play, quantity, record, reindex};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
@@ -185,9 +186,23 @@ struct PlayArgs {
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
     topics: Vec<String>,
 
+    /// Pause before each message of these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1..)]
+    pause_topics: Vec<String>,
+
+    /// Put this before the names of all topics
+    #[arg(short, long, value_name = "PREFIX")]
+    prefix: Option<String>,
+
     /// Wait until each topic has a subscriber
     #[arg(long)]
     wait_for_subscribers: bool,
+
+    #[arg(long, value_name = "TOPIC", hide = true)]
+    rate_control_topic: Option<String>,
+
+    #[arg(long, value_name = "SECONDS", hide = true)]
+    rate_control_max_delay: Option<f64>,
 }
 
 /// Repair bags, or write them without compression
@@ -241,7 +256,7 @@ struct FilterArgs {
 pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
     match parsed.command {
         Command::Record(args) => Ok(record::run(args.of_runnel()?, cli)?),
-        Command::Play(args) => Ok(play::run(args.of_runnel(), cli)?),
+        Command::Play(args) => Ok(play::run(args.of_runnel()?, cli)?),
         Command::Info(args) => Ok(info::run(&args, cli)?),
         Command::Check(args) => Ok(check::run(&args, cli)?),
         Command::Reindex(args) => {
@@ -301,14 +316,19 @@ impl RecordArgs {
 }
 
 impl PlayArgs {
-    fn of_runnel(self) -> play::Args {
-        play::Args {
+    fn of_runnel(self) -> Result<play::Args, Failure> {
+        if self.rate_control_topic.is_some() || self.rate_control_max_delay.is_some() {
+            let why = "--rate-control-topic is not supported. Try: the service ~pause_playback, or --rate";
+            return Err(Failure::usage(why.to_owned()));
+        }
+        Ok(play::Args {
             bags: [self.bagfiles, self.bags].concat(),
             rate: self.rate,
             loops: self.loops,
-            start: self.start,
-            duration: self.duration,
+            range: PlayedRange { start: self.start, duration: self.duration, ..PlayedRange::default() },
             topics: self.topics,
+            pause_topics: self.pause_topics,
+            prefix: self.prefix,
             clock: self.clock.then_some(self.hz),
             pause: self.pause,
             delay: self.delay,
@@ -319,7 +339,7 @@ impl PlayArgs {
             quiet: self.quiet,
             filter: GraphFilter::only_ros1(),
             ..play::Args::default()
-        }
+        })
     }
 }
 

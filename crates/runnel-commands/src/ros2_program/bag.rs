@@ -7,7 +7,8 @@ use clap::Subcommand;
 
 use super::Failure;
 use crate::bag::storage::Storage;
-use crate::bag::{info, play, quantity, record, reindex};
+use crate::bag::time_range::PlayedRange;
+use crate::bag::{burst, info, play, quantity, record, reindex};
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::value_parsers;
@@ -17,6 +18,8 @@ use crate::value_parsers;
 pub enum Command {
     Record(Box<RecordArgs>),
     Play(Box<PlayArgs>),
+    /// Publish the first messages of a bag at once, then wait paused
+    Burst(BurstArgs),
     Info(InfoArgs),
     Reindex(InfoArgs),
     /// List the formats that are written
@@ -128,6 +131,14 @@ pub struct PlayArgs {
     #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
     playback_duration: Option<u64>,
 
+    /// End at this time since 1970
+    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
+    playback_until_sec: Option<u64>,
+
+    /// End at this time since 1970
+    #[arg(long, value_name = "NANOSECONDS", conflicts_with = "playback_until_sec")]
+    playback_until_nsec: Option<u64>,
+
     /// Begin this many seconds after the start of the bag
     #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
     start_offset: Option<u64>,
@@ -137,7 +148,26 @@ pub struct PlayArgs {
     start_paused: bool,
 
     #[command(flatten)]
-    unsupported: play::Unsupported,
+    shared: play::Shared,
+
+    /// Accepted; the format is recognized
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+}
+
+/// Publish the first messages of a bag at once, then wait paused
+#[derive(Debug, clap::Args)]
+pub struct BurstArgs {
+    #[command(flatten)]
+    burst: burst::BurstOptions,
+
+    /// Accepted; the format is recognized
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+
+    // Accepted: the player reads ahead by itself.
+    #[arg(long, value_name = "N", hide = true)]
+    read_ahead_queue_size: Option<u64>,
 }
 
 /// Show or repair a bag
@@ -155,6 +185,10 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
     match command {
         Command::Record(args) => Ok(record::run(args.of_runnel()?, cli)?),
         Command::Play(args) => Ok(play::run(args.of_runnel(), cli)?),
+        Command::Burst(args) => {
+            let (args, burst) = args.burst.of_play();
+            Ok(play::burst(args, burst, cli)?)
+        }
         Command::Info(args) => Ok(info::run(&info::Args { bags: vec![args.bag], yaml: false }, cli)?),
         Command::Reindex(args) => {
             let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
@@ -195,8 +229,12 @@ impl PlayArgs {
             bags: [vec![self.bag], self.input].concat(),
             rate: self.rate,
             loops: self.loops,
-            start: self.start_offset,
-            duration: self.playback_duration,
+            range: PlayedRange {
+                start: self.start_offset,
+                duration: self.playback_duration,
+                until: self.playback_until_sec,
+                until_nsec: self.playback_until_nsec,
+            },
             topics: self.topics,
             regex: self.regex,
             exclude: self.exclude_regex,
@@ -204,7 +242,7 @@ impl PlayArgs {
             clock: self.clock,
             pause: self.start_paused,
             delay: self.delay,
-            unsupported: self.unsupported,
+            shared: self.shared,
             ..play::Args::default()
         }
     }

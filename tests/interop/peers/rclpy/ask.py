@@ -6,11 +6,14 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from common import node, print_line
+from generated import NEEDS, prepare
 from values import from_json, to_json
 
 
 def service_class(name):
     package, kind, name = name.split("/")
+    if package in NEEDS:
+        prepare(package)
     return getattr(importlib.import_module("{}.{}".format(package, kind)), name)
 
 

@@ -7,6 +7,7 @@ mod bag_disks;
 mod bag_drive;
 mod bag_formats;
 mod bag_javascript;
+mod bag_player;
 mod bag_scene;
 mod bags;
 mod bench;

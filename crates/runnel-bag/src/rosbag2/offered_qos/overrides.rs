@@ -21,31 +21,66 @@ use crate::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::Metadata`], which names topic and policy, if the text is not a YAML mapping of topics to profiles, or if a
-/// policy or its value is unknown.
+/// [`Error::Metadata`], which names line, topic and policy, if the text is not a YAML mapping of topics to profiles, or if
+/// a policy or its value is unknown.
 pub fn overrides_from_yaml(text: &str) -> Result<BTreeMap<String, QoS>, Error> {
     let documents = parse_documents(text).map_err(|error| Error::Metadata(error.to_string()))?;
     match documents.into_iter().next().map(|document| document.value) {
         None => Ok(BTreeMap::new()),
         Some(YamlValue::Plain(text)) if text.is_empty() => Ok(BTreeMap::new()),
-        Some(YamlValue::Mapping(topics)) => topics.iter().map(|(topic, node)| read(topic, node)).collect(),
+        Some(YamlValue::Mapping(topics)) => {
+            topics.iter().map(|(topic, node)| read(text, topic, node)).collect()
+        }
         Some(_) => Err(Error::Metadata("not a mapping of topics to QoS profiles".to_owned())),
     }
 }
 
-fn read(topic: &YamlNode, node: &YamlNode) -> Result<(String, QoS), Error> {
+fn read(file: &str, topic: &YamlNode, node: &YamlNode) -> Result<(String, QoS), Error> {
     let topic = text_of(topic);
+    let at = |policy: &str, reason: String| {
+        let line = line_of(file, topic, policy).map(|line| format!("line {line}: ")).unwrap_or_default();
+        Error::Metadata(format!("{line}QoS of topic {topic}: {reason}"))
+    };
     if !topic.starts_with('/') {
-        return Err(Error::Metadata(format!("QoS of topic {topic:?}: not an absolute name. Try: /{topic}")));
+        return Err(at("", format!("not an absolute name. Try: /{topic}")));
     }
-    let of_topic = |reason: &str| Error::Metadata(format!("QoS of topic {topic}: {reason}"));
     let mut qos = QoS::default();
-    for (policy, value) in policies(node).map_err(|error| of_topic(&error.to_string()))? {
+    for (policy, value) in policies(node).map_err(|error| at("", error.to_string()))? {
         let policy = text_of(policy);
         set_policy(&mut qos, policy, value).ok_or_else(|| {
             let value = text(value).map_or_else(|| "this value".to_owned(), |text| format!("{text:?}"));
-            of_topic(&format!("policy {policy}: {value} is not supported"))
+            at(policy, format!("policy {policy}: {value} is not supported. Try: {}", accepted(policy)))
         })?;
     }
     Ok((topic.to_owned(), qos))
+}
+
+/// What may be written for a policy, or the policies in place of an unknown one.
+fn accepted(policy: &str) -> &'static str {
+    match policy {
+        "history" => "keep_last or keep_all",
+        "reliability" => "reliable or best_effort",
+        "durability" => "volatile or transient_local",
+        "liveliness" => "automatic or manual_by_topic",
+        "depth" => "a whole number",
+        "deadline" | "lifespan" | "liveliness_lease_duration" => "{sec: 1, nsec: 0}",
+        "avoid_ros_namespace_conventions" => "false",
+        _ => {
+            "history, depth, reliability, durability, deadline, lifespan, liveliness or liveliness_lease_duration"
+        }
+    }
+}
+
+/// The line of a topic's policy, or of the topic if `policy` is empty: the first one that names it.
+fn line_of(file: &str, topic: &str, policy: &str) -> Option<usize> {
+    let names = |line: &str, key: &str| {
+        let is_key = |part: &str| part.trim().trim_matches(['"', '\'', '{']).trim() == key;
+        line.split(',').any(|part| part.split(':').any(is_key))
+    };
+    let mut lines = file.lines().zip(1..).skip_while(|(line, _)| !names(line, topic));
+    let first = lines.next()?;
+    if policy.is_empty() || names(first.0, policy) {
+        return Some(first.1);
+    }
+    lines.find(|(line, _)| names(line, policy)).map(|(_, number)| number)
 }

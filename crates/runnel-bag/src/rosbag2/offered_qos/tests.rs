@@ -60,16 +60,27 @@ fn overrides_are_read_by_topic() {
 fn mistakes_in_overrides_are_named() {
     for (text, reason) in [
         ("- 1", "not a mapping of topics to QoS profiles"),
-        ("a: {}", "QoS of topic \"a\": not an absolute name. Try: /a"),
-        ("/a: 1", "QoS of topic /a: a QoS profile is not a mapping"),
+        ("a: {}", "line 1: QoS of topic a: not an absolute name. Try: /a"),
+        ("/a: 1", "line 1: QoS of topic /a: a QoS profile is not a mapping"),
         (
-            "/a: {realiability: reliable}",
-            "QoS of topic /a: policy realiability: \"reliable\" is not supported",
+            "\n'/a': {deph: 1}\n",
+            "line 2: QoS of topic /a: policy deph: \"1\" is not supported. Try: history, depth, reliability, durability, \
+             deadline, lifespan, liveliness or liveliness_lease_duration",
         ),
-        ("/a: {reliability: best}", "QoS of topic /a: policy reliability: \"best\" is not supported"),
-        ("/a: {depth: -1}", "QoS of topic /a: policy depth: \"-1\" is not supported"),
-        ("/a: {deadline: {sec: -1}}", "QoS of topic /a: policy deadline: this value is not supported"),
+        (
+            "/a:\n  reliability: best\n",
+            "line 2: QoS of topic /a: policy reliability: \"best\" is not supported. Try: reliable or best_effort",
+        ),
+        (
+            "/a:\n  depth: 1\n/b:\n  depth: -1\n",
+            "line 4: QoS of topic /b: policy depth: \"-1\" is not supported. Try: a whole number",
+        ),
+        (
+            "/a: {deadline: {sec: -1}}",
+            "line 1: QoS of topic /a: policy deadline: this value is not supported. Try: {sec: 1, nsec: 0}",
+        ),
     ] {
         assert_eq!(overrides_from_yaml(text).unwrap_err().to_string(), reason, "{text}");
     }
+    assert!(overrides_from_yaml("/a: [").unwrap_err().to_string().contains("line"));
 }

@@ -1,25 +1,23 @@
-//! Arguments of `runnel bag play`, and what they mean.
+//! Arguments of `runnel bag play`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueHint;
 use regex_lite::Regex;
-use runnel::core::names::{RemapRule, Remapping};
-use runnel_bag::Channel;
+use runnel::core::schema::Generation;
 
-use super::player::Pace;
-use crate::bag::inputs::Inputs;
-use crate::bag::quantity::{self, nanoseconds};
-use crate::cli_context::CliContext;
-use crate::error::CliError;
+use super::requests::RequestSource;
+use crate::bag::quantity;
+use crate::bag::time_range::PlayedRange;
 use crate::graphs::{Discovery, GraphFilter};
 use crate::value_parsers;
 
 /// Play bags to the graphs they were recorded from (rosbag play, ros2 bag play)
 ///
 /// Messages of ROS 1 go to ROS 1, those of ROS 2 to ROS 2, with the QoS that was recorded. Latched and transient local
-/// messages from before --start come first. Space pauses and goes on, s plays one message while paused.
+/// messages from before --start come first. Space pauses and goes on; s and cursor right play one message while paused;
+/// cursor up and down change the rate.
 #[derive(Debug, Default, clap::Args)]
 pub struct Args {
     /// Files, or folders of ros2 bag; several are played together
@@ -34,13 +32,8 @@ pub struct Args {
     #[arg(short, long = "loop")]
     pub loops: bool,
 
-    /// Begin this many seconds after the start of the bag
-    #[arg(short, long, alias = "start-offset", value_name = "SECONDS", value_parser = nanoseconds)]
-    pub start: Option<u64>,
-
-    /// Play this many seconds of the bag
-    #[arg(short = 'u', long, alias = "playback-duration", value_name = "SECONDS", value_parser = nanoseconds)]
-    pub duration: Option<u64>,
+    #[command(flatten)]
+    pub range: PlayedRange,
 
     /// Play only these topics
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
@@ -94,8 +87,24 @@ pub struct Args {
     #[arg(short, long)]
     pub quiet: bool,
 
+    /// Put this before the names of all topics
+    #[arg(long, value_name = "PREFIX", help_heading = TOPICS)]
+    pub prefix: Option<String>,
+
+    /// Pause before each message of these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1.., help_heading = TOPICS)]
+    pub pause_topics: Vec<String>,
+
+    /// Play all messages into this graph: those of the other one are converted as the bridge does
+    #[arg(long, value_name = "GRAPH", conflicts_with_all = ["ros1", "ros2"], help_heading = TOPICS)]
+    pub graph: Option<TargetGraph>,
+
+    /// With --graph: rules for types with other names in the other graph, as runnel bridge reads them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "graph", help_heading = TOPICS)]
+    pub rules: Vec<PathBuf>,
+
     #[command(flatten)]
-    pub unsupported: Unsupported,
+    pub shared: Shared,
 
     #[command(flatten)]
     pub filter: GraphFilter,
@@ -104,181 +113,76 @@ pub struct Args {
     pub discovery: Discovery,
 }
 
-/// Options of the originals that this player does not have.
+/// A graph in which messages are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TargetGraph {
+    Ros1,
+    Ros2,
+}
+
+/// Options that `ros2 bag play` has as well.
 #[derive(Debug, Default, clap::Args)]
-pub struct Unsupported {
-    #[arg(long, value_name = "FILE", hide = true)]
+pub struct Shared {
+    /// Publish topics with the QoS of this YAML file, as ros2 bag reads it, instead of the recorded one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub qos_profile_overrides_path: Option<PathBuf>,
 
-    #[arg(long, hide = true)]
+    /// Of services, play only the calls of these
+    #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
+    pub services: Vec<String>,
+
+    /// Leave out these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1.., help_heading = TOPICS)]
+    pub exclude_topics: Vec<String>,
+
+    /// Leave out the calls of these services
+    #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
+    pub exclude_services: Vec<String>,
+
+    /// Send the recorded requests to their services, instead of publishing the recorded events
+    #[arg(long)]
     pub publish_service_requests: bool,
 
-    #[arg(long, value_name = "TOPIC", num_args = 1.., hide = true)]
+    /// With --publish-service-requests: the events with the requests
+    #[arg(long, value_name = "SOURCE", requires = "publish_service_requests")]
+    pub service_requests_source: Option<RequestSource>,
+
+    /// Publish /clock before each message of these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1.., conflicts_with = "clock")]
     pub clock_topics: Vec<String>,
+
+    /// Publish /clock before each message
+    #[arg(long, conflicts_with_all = ["clock", "clock_topics"])]
+    pub clock_topics_all: bool,
+
+    /// At the end, wait until reliable subscribers have all messages: at most this many milliseconds, 0 for ever
+    /// [default: 1000]
+    #[arg(long, value_name = "MILLISECONDS")]
+    pub wait_for_all_acked: Option<u64>,
+
+    /// Do not read keys
+    #[arg(long)]
+    pub disable_keyboard_controls: bool,
+
+    // Accepted: the player reads ahead by itself, and lends no messages.
+    #[arg(long, value_name = "N", hide = true)]
+    pub read_ahead_queue_size: Option<u64>,
+
+    #[arg(long, hide = true)]
+    pub disable_loan_message: bool,
+
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub storage_config_file: Option<PathBuf>,
 }
 
-/// What the arguments mean.
-#[derive(Debug)]
-pub struct Plan {
-    pub bags: Vec<PathBuf>,
-    pub pace: Pace,
-    pub loops: bool,
-    pub delay: Duration,
-    pub keeps_alive: bool,
-    pub waits_for_subscribers: bool,
-    pub is_quiet: bool,
-    pub filter: GraphFilter,
-    pub discovery: Discovery,
-    start: u64,
-    duration: Option<u64>,
-    topics: Vec<String>,
-    regexes: Vec<Regex>,
-    excluded: Vec<Regex>,
-    remapping: Remapping,
-    /// Names of all topics that are in arguments of ROS, by those in the bag.
-    resolve: Remapping,
-}
+const TOPICS: &str = "Topics";
 
-impl Args {
-    /// What the arguments mean.
-    ///
-    /// # Errors
-    /// When a name is not valid, or an option is given that does not exist here.
-    pub fn plan(self, cli: &CliContext) -> Result<Plan, CliError> {
-        self.unsupported.check()?;
-        let rules = self.remappings.iter().map(|text| rule(text)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Plan {
-            pace: Pace {
-                rate: self.rate.unwrap_or(1.0),
-                is_immediate: self.immediate,
-                skip_empty: self.skip_empty,
-                clock: self.clock.map(|rate| self.hz.unwrap_or(rate)),
-                is_paused: self.pause,
-            },
-            remapping: Remapping::new(&rules, "/", "play")?,
-            resolve: cli.remapping().clone(),
-            bags: self.bags,
-            loops: self.loops,
-            delay: self.delay.unwrap_or(Duration::from_millis(200)),
-            keeps_alive: self.keep_alive,
-            waits_for_subscribers: self.wait_for_subscribers,
-            is_quiet: self.quiet,
-            filter: self.filter,
-            discovery: self.discovery,
-            start: self.start.unwrap_or_default(),
-            duration: self.duration,
-            topics: self.topics,
-            regexes: self.regex,
-            excluded: self.exclude,
-        })
-    }
-}
-
-impl Unsupported {
-    fn check(&self) -> Result<(), CliError> {
-        let refused =
-            |option: &str, why: &str| Err(CliError::Usage(format!("{option} is not supported: {why}")));
-        if self.qos_profile_overrides_path.is_some() {
-            return refused(
-                "--qos-profile-overrides-path",
-                "topics are published with the QoS of the bag. Try: without it",
-            );
+impl TargetGraph {
+    /// The generation of its messages.
+    pub fn generation(self) -> Generation {
+        match self {
+            Self::Ros1 => Generation::Ros1,
+            Self::Ros2 => Generation::Ros2,
         }
-        if self.publish_service_requests {
-            return refused(
-                "--publish-service-requests",
-                "events of services are published as messages. Try: without it",
-            );
-        }
-        if !self.clock_topics.is_empty() {
-            return refused("--clock-topics", "the clock follows the time. Try: --clock");
-        }
-        Ok(())
-    }
-}
-
-impl Plan {
-    /// The range of log times to play.
-    ///
-    /// # Errors
-    /// When the bags have no message in it.
-    pub fn range(&self, inputs: &Inputs) -> Result<(u64, u64), CliError> {
-        let Some((first, last)) = inputs.times() else {
-            return Err(CliError::Failed("the bag has no messages".into()));
-        };
-        let start = first.saturating_add(self.start);
-        let end = self.duration.map_or(last, |duration| start.saturating_add(duration).min(last));
-        if start > last {
-            let seconds = (last - first) as f64 / 1e9;
-            return Err(CliError::Failed(format!(
-                "--start is behind the end of the bag, which has {seconds:.1} s"
-            )));
-        }
-        Ok((start, end))
-    }
-
-    /// The topic on which a channel is played; `None` if it is not selected.
-    pub fn topic(&self, channel: &Channel) -> Option<String> {
-        let name = &channel.topic;
-        let is_any = |regexes: &[Regex]| regexes.iter().any(|regex| regex.is_match(name));
-        let is_named = |topic: &String| topic == name || name.strip_prefix('/') == Some(topic.as_str());
-        let selects_all = self.topics.is_empty() && self.regexes.is_empty();
-        let is_selected = selects_all || self.topics.iter().any(is_named) || is_any(&self.regexes);
-        // The recorded clock would contradict that of the player.
-        let is_own_clock = self.pace.clock.is_some() && name == "/clock";
-        if !is_selected || is_any(&self.excluded) || is_own_clock {
-            return None;
-        }
-        Some(self.resolve.remap(self.remapping.remap(name)).to_owned())
-    }
-}
-
-fn rule(text: &str) -> Result<RemapRule, CliError> {
-    let (from, to) = text
-        .split_once(":=")
-        .ok_or_else(|| CliError::Usage(format!("{text} is no remapping, such as /scan:=/old_scan")))?;
-    Ok(RemapRule { node: None, from: from.to_owned(), to: to.to_owned() })
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::{Args as _, FromArgMatches};
-
-    use super::*;
-    use crate::arguments::Arguments;
-
-    fn plan(line: &str) -> Result<Plan, String> {
-        let command = Args::augment_args(clap::Command::new("play"));
-        let matches = command.try_get_matches_from(format!("play x.bag {line}").split_whitespace());
-        let args = Args::from_arg_matches(&matches.map_err(|error| error.to_string())?).expect("parsed");
-        let typed = ["runnel", "/odom:=/typed"].map(str::to_owned);
-        let arguments = Arguments::split(typed.into()).expect("a good line");
-        let cli = CliContext::new(arguments, true, Vec::new()).expect("sound");
-        args.plan(&cli).map_err(|error| error.to_string())
-    }
-
-    fn topic(line: &str, name: &str) -> Option<String> {
-        plan(line).expect("sound").topic(&Channel { topic: name.to_owned(), ..Channel::default() })
-    }
-
-    #[test]
-    fn topics_are_selected_and_renamed() {
-        assert_eq!(topic("", "/scan").as_deref(), Some("/scan"));
-        assert_eq!(topic("-m scan:=/b /c:=d", "/scan").as_deref(), Some("/b"));
-        assert_eq!(topic("-m scan:=/b /c:=d", "/c").as_deref(), Some("/d"));
-        assert_eq!(topic("", "/odom").as_deref(), Some("/typed"), "arguments of ROS count too");
-        assert_eq!(topic("--topics scan /odom", "/scan").as_deref(), Some("/scan"));
-        assert_eq!(topic("--topics /odom", "/scan"), None);
-        assert_eq!(topic("-x sc", "/scan"), None);
-        assert_eq!((topic("", "/clock").is_some(), topic("--clock", "/clock")), (true, None));
-        assert!(plan("-m a").is_err());
-    }
-
-    #[test]
-    fn rate_of_the_clock_follows_either_option() {
-        let clock = |line: &str| plan(line).expect("sound").pace.clock;
-        assert_eq!((clock(""), clock("--clock"), clock("--clock=7")), (None, Some(100.0), Some(7.0)));
-        assert_eq!(clock("--clock --hz 50"), Some(50.0));
-        assert!(plan("--hz 50").is_err() && plan("-r 0").is_err() && plan("-s -1").is_err());
     }
 }

@@ -1,35 +1,51 @@
 //! The messages from before the start that late subscribers would have got.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use runnel_bag::Channel;
 
 use super::played_type;
-use crate::bag::inputs::{Found, Inputs, Wanted};
+use super::prefetch::Next;
+use super::source::Source;
+use crate::bag::inputs::{Found, Wanted};
 
 /// Most bytes of these messages.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The last messages of each channel before a time, as many as its publishers kept. Empty if the playing ends before.
-pub fn before(inputs: &mut Inputs, wanted: &Wanted, start: u64, goes_on: impl Fn() -> bool) -> Vec<Found> {
-    let positions = wanted.channels.iter().flatten();
-    let depths = positions.map(|position| (*position, played_type::kept(&inputs.channels()[*position])));
+/// How often `goes_on` is asked.
+const STEP: Duration = Duration::from_millis(20);
+
+/// The last messages of each of these channels before a time, as many as its publishers kept. Empty if the playing ends
+/// before.
+pub fn before(
+    source: &Source,
+    channels: &[Channel],
+    played: &[usize],
+    start: u64,
+    goes_on: impl Fn() -> bool,
+) -> Vec<Found> {
+    let depths = played.iter().map(|position| (*position, played_type::kept(&channels[*position])));
     let depths: BTreeMap<usize, usize> = depths.filter(|(_, depth)| *depth > 0).collect();
-    let begins_later = inputs.times().is_some_and(|(first, _)| first < start);
-    if depths.is_empty() || !begins_later {
+    if depths.is_empty() || start == 0 {
         return Vec::new();
     }
     let channels = Some(depths.keys().copied().collect());
-    let earlier = Wanted { channels, start: None, end: Some(start - 1) };
+    let reading = source.read(Wanted { channels, start: None, end: Some(start - 1) });
     let mut kept = Kept::new(depths, MOST_BYTES);
-    for read in inputs.messages(&earlier) {
-        if !goes_on() {
-            return Vec::new();
-        }
-        // Damaged parts are reported when the bag is played.
-        if let Ok(found) = read {
-            kept.push(found.channel, found.message.data.len(), found);
+    while goes_on() {
+        match reading.next(STEP) {
+            Next::Read(read) => {
+                // Damaged parts are reported when the bag is played.
+                if let Ok(found) = *read {
+                    kept.push(found.channel, found.message.data.len(), found);
+                }
+            }
+            Next::Wait => {}
+            Next::End => return kept.into_messages().collect(),
         }
     }
-    kept.into_messages().collect()
+    Vec::new()
 }
 
 /// The last messages of channels, within a limit of all.

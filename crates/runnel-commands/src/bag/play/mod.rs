@@ -1,108 +1,229 @@
 //! `runnel bag play`
 
 mod arguments;
+mod clocks;
+mod control;
+mod conversion;
+mod cursor;
 mod kept;
 mod lateness;
+mod plan;
 mod played_type;
 mod player;
 mod prefetch;
+mod progress;
 mod publishers;
+mod requests;
 mod schedule;
+mod service_events;
+mod services;
+mod sides;
+mod source;
+mod stepping;
 
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use runnel::msgs::rosgraph_msgs::msg::Clock;
-use runnel::{Context, Graphs, Publisher, QoS};
-use runnel_bag::{Channel, Encoding};
+use runnel::core::names;
+use runnel::core::schema::Generation;
+use runnel::{Context, Error, Graphs, ServiceServer};
+use runnel_bag::Channel;
+use runnel_io::clock;
 use serde_json::json;
 
 use super::MASTER_DEADLINE;
-use super::inputs::{Inputs, Wanted};
-use arguments::Plan;
-pub use arguments::{Args, Unsupported};
-use player::Player;
-use publishers::{Publishers, Side, Sides};
+use super::inputs::Inputs;
+use super::keys::Keys;
+use super::time_range::PlayedRange;
+pub use arguments::{Args, Shared};
+use clocks::Clocks;
+use control::{Again, Controls, Remote};
+use plan::Plan;
+use player::{Equipment, Player};
+use publishers::{Playing, Publishers};
+use sides::{Side, Sides};
+use source::Source;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::{counted, lines};
 
-/// How long the end waits for subscribers that have not received the last messages.
-const LINGER: Duration = Duration::from_secs(1);
+/// The name of the node in ROS 2, which is part of the names of the services.
+const ROS2_NODE: &str = "rosbag2_player";
+
+/// Begins the name of the node in ROS 1, as that of rosbag does.
+const ROS1_NODE: &str = "play";
+
+/// What is played while paused, before keys and services go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Burst {
+    None,
+    Messages(u64),
+    All,
+}
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
-    let plan = args.plan(cli)?;
-    let mut inputs = Inputs::open(&plan.bags)?;
-    let range = plan.range(&inputs)?;
-    let sides = open_graphs(cli, &plan, inputs.channels())?;
+    play(args.plan(cli)?, Burst::None, cli)
+}
+
+/// Publishes messages at once, and then waits, paused, for keys and services.
+///
+/// # Errors
+/// As [`run`].
+pub fn burst(args: Args, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
+    play(Args { pause: true, ..args }.plan(cli)?, burst, cli)
+}
+
+fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
+    let inputs = Inputs::open(&plan.bags)?;
+    let (channels, times) = (inputs.channels().to_vec(), inputs.times());
+    let range = plan.range.of(times)?;
+    let sides = open_graphs(cli, &plan, &channels)?;
     let context = sides.all().last().map(|side| side.context.clone());
     let Some(context) = context else { return Err(nothing_to_play()) };
-    let topic = |channel: &Channel| plan.topic(channel);
-    let publishers = Publishers::create(&sides, inputs.channels(), &cli.types()?, topic);
+    let publishers =
+        Publishers::create(&sides, &channels, &playing(&plan, &cli.types()?), |channel| plan.topic(channel));
     if publishers.len() == 0 {
         return Err(nothing_to_play());
     }
-    let clocks = clocks(&sides, &plan)?;
+    let clocks = Clocks::create(&sides, &plan.clock, &channels)?;
+    let is_quiet = plan.is_quiet || cli.output.json;
+    let controls = Controls::new(Keys::open().filter(|_| !is_quiet && plan.reads_keys));
+    // What is requested before the beginning is done then.
+    let offered = Offered::begin(&sides, &controls.remote())?;
     if plan.waits_for_subscribers {
         publishers.wait_for_any_subscribers(|| context.ok())?;
     }
     publishers.wait_for_known_subscribers(&sides, plan.discovery.minimum())?;
+    let source = Source::new(inputs);
     context.sleep_wall(plan.delay)?;
-    let mut player = Player::new(&context, publishers, clocks, plan.pace, plan.is_quiet || cli.output.json);
+    let kept = kept::before(&source, &channels, &publishers.channels(), range.0, || context.ok());
+    let pauses = channels.iter().map(|channel| plan.pauses_before(channel)).collect();
+    let equipment = Equipment { publishers, clocks, controls, source, pauses };
+    let mut player = Player::new(&context, equipment, plan.pace, range, is_quiet);
     let started = Instant::now();
-    play(&mut player, &mut inputs, &plan, range)?;
-    player.end_line();
-    while plan.keeps_alive && context.ok() {
-        context.sleep_wall(Duration::from_millis(100))?;
+    player.publish_kept(&kept);
+    drop(kept);
+    match burst {
+        Burst::None => {}
+        Burst::Messages(count) => player.burst(Some(count)),
+        Burst::All => player.burst(None),
     }
-    report(&player, &plan, started.elapsed(), cli)
+    play_until_end(&mut player, &plan, range, times)?;
+    player.end_line();
+    report(&player, &plan, started.elapsed(), cli)?;
+    // The publishers go first: they wait for subscribers that have not received all.
+    drop(player);
+    offered.end(sides)
 }
 
-/// Plays the range once, or again and again.
-fn play(player: &mut Player, inputs: &mut Inputs, plan: &Plan, range: (u64, u64)) -> Result<(), CliError> {
-    let channels = player.publishers().channels();
-    let wanted = Wanted { channels: Some(channels), start: Some(range.0), end: Some(range.1) };
-    let kept = kept::before(inputs, &wanted, range.0, || player.ok());
-    player.publish_kept(&kept);
-    while player.play(inputs, &wanted, range)? && plan.loops {}
+fn playing<'a>(plan: &'a Plan, types: &'a crate::types::Types) -> Playing<'a> {
+    Playing {
+        types,
+        graph: plan.graph,
+        rules: &plan.rules,
+        overrides: &plan.overrides,
+        requests: plan.requests,
+    }
+}
+
+/// Plays the range once or again and again, and what is requested afterwards.
+fn play_until_end(
+    player: &mut Player,
+    plan: &Plan,
+    range: (u64, u64),
+    times: Option<(u64, u64)>,
+) -> Result<(), CliError> {
+    while player.play()? && plan.loops {
+        player.restart(range);
+    }
+    while plan.keeps_alive
+        && let Some(again) = player.wait_for_request()?
+    {
+        let Again { start, duration, until } = again;
+        match (PlayedRange { start: Some(start), duration, until, until_nsec: None }).of(times) {
+            Ok(range) => {
+                player.restart(range);
+                player.play()?;
+            }
+            Err(why) => log::warn!("the request to play is refused: {why}"),
+        }
+    }
     Ok(())
+}
+
+/// The services of the player, and the threads that serve them.
+struct Offered {
+    services: Vec<ServiceServer>,
+    spinning: Vec<JoinHandle<Result<(), Error>>>,
+}
+
+impl Offered {
+    fn begin(sides: &Sides, remote: &Remote) -> Result<Self, CliError> {
+        let mut services = Vec::new();
+        if let Some(side) = &sides.ros1 {
+            services.extend(services::ros1(&side.node, remote)?);
+        }
+        if let Some(side) = &sides.ros2 {
+            services.extend(services::ros2(&side.node, remote)?);
+        }
+        let spin = |side: &Side| {
+            let context = side.context.clone();
+            thread::spawn(move || context.spin())
+        };
+        Ok(Self { services, spinning: sides.all().map(spin).collect() })
+    }
+
+    fn end(self, sides: Sides) -> Result<(), CliError> {
+        let Self { services, spinning } = self;
+        drop(services);
+        sides.all().for_each(|side| side.context.shutdown());
+        drop(sides);
+        for thread in spinning {
+            if let Ok(spun) = thread.join() {
+                spun?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Joins the graphs of the channels that are played.
 fn open_graphs(cli: &CliContext, plan: &Plan, channels: &[Channel]) -> Result<Sides, CliError> {
-    let has = |encoding: Encoding| {
-        channels.iter().any(|channel| channel.encoding == encoding && plan.topic(channel).is_some())
+    let has = |generation: Generation| {
+        let is_played = |channel: &&Channel| plan.topic(channel).is_some();
+        channels.iter().filter(is_played).any(|channel| {
+            played_type::generation(channel).is_some_and(|own| plan.graph.unwrap_or(own) == generation)
+        })
     };
-    let has_ros2 = has(Encoding::Cdr) && !plan.filter.is_only_ros1();
-    let has_ros1 = has(Encoding::Ros1) && !plan.filter.is_only_ros2() && !cli.is_only_in_ros2();
-    let ros1 = match has_ros1.then(|| ros1_side(cli, !has_ros2)).transpose() {
+    let has_ros2 = has(Generation::Ros2) && !plan.filter.is_only_ros1();
+    let has_ros1 = has(Generation::Ros1) && !plan.filter.is_only_ros2() && !cli.is_only_in_ros2();
+    let ros1 = match has_ros1.then(|| ros1_side(cli, plan, !has_ros2)).transpose() {
         Err(why) if has_ros2 && !plan.filter.is_only_ros1() => {
             cli.output.note(&format!("topics of ROS 1 are not played: {why}"));
             None
         }
         side => side?,
     };
-    let ros2 = has_ros2.then(|| side(cli, Graphs::Ros2, true)).transpose()?;
+    let ros2 = has_ros2.then(|| side(cli, plan, Graphs::Ros2, true)).transpose()?;
     Ok(Sides { ros1, ros2 })
 }
 
-fn ros1_side(cli: &CliContext, signals: bool) -> Result<Side, CliError> {
+fn ros1_side(cli: &CliContext, plan: &Plan, signals: bool) -> Result<Side, CliError> {
     Graph::within(&cli.query_context()?, MASTER_DEADLINE).check_master()?;
-    side(cli, Graphs::Ros1, signals)
+    side(cli, plan, Graphs::Ros1, signals)
 }
 
 /// A node in a graph. Only one context of the process can catch signals.
-fn side(cli: &CliContext, graphs: Graphs, signals: bool) -> Result<Side, CliError> {
-    let context = Context::with_options(cli.options(signals).graphs(graphs).linger(LINGER))?;
-    let node = cli.node(&context, "play")?;
+fn side(cli: &CliContext, plan: &Plan, graphs: Graphs, signals: bool) -> Result<Side, CliError> {
+    let context = Context::with_options(cli.options(signals).graphs(graphs).linger(plan.linger))?;
+    let name = match graphs {
+        Graphs::Ros2 => ROS2_NODE.to_owned(),
+        _ => names::anonymous(ROS1_NODE, &clock::realtime().as_nanos().to_string()),
+    };
+    let node = cli.node_of_name(&context, &name)?;
     Ok(Side { context, node })
-}
-
-fn clocks(sides: &Sides, plan: &Plan) -> Result<Vec<Publisher<Clock>>, CliError> {
-    let sides = sides.all().filter(|_| plan.pace.clock.is_some());
-    let create = |side: &Side| side.node.create_publisher::<Clock>("/clock", QoS::keep_last(1));
-    Ok(sides.map(create).collect::<Result<_, _>>()?)
 }
 
 fn nothing_to_play() -> CliError {
@@ -124,8 +245,8 @@ fn report(player: &Player, plan: &Plan, elapsed: Duration, cli: &CliContext) -> 
         let [median, p99, most] = millis;
         let late = format!("late by {median:.2} ms (median), {p99:.2} ms (99 %), {most:.2} ms (most)");
         let refused = format!("messages that could not be published: {}", player.refused);
-        let damaged = format!("damaged parts left out: {}", player.damaged);
-        let rows = [(lateness.count(), late), (player.refused, refused), (player.damaged, damaged)];
+        let damaged = format!("damaged parts left out: {}", player.damaged());
+        let rows = [(lateness.count(), late), (player.refused, refused), (player.damaged(), damaged)];
         let rows = rows.into_iter().filter(|(count, _)| *count > 0).map(|(_, row)| row);
         lines([head].into_iter().chain(rows))
     };
@@ -136,7 +257,7 @@ fn report(player: &Player, plan: &Plan, elapsed: Duration, cli: &CliContext) -> 
             "seconds": elapsed.as_secs_f64(),
             "late_ms": { "p50": millis[0], "p99": millis[1], "max": millis[2] },
             "refused": player.refused,
-            "damaged": player.damaged,
+            "damaged": player.damaged(),
         })
     };
     cli.output.answer(text, json)

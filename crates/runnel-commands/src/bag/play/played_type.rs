@@ -7,6 +7,7 @@ use runnel::{QoS, Reliability};
 use runnel_bag::rosbag2::offered_qos;
 use runnel_bag::{Channel, Encoding, SchemaLanguage};
 
+use super::service_events;
 use crate::bag::record::has_sum;
 use crate::types::Types;
 
@@ -29,6 +30,9 @@ pub fn generation(channel: &Channel) -> Option<Generation> {
 pub fn schema(channel: &Channel, types: &Types) -> Result<Arc<Schema>, String> {
     let generation = generation(channel)
         .ok_or_else(|| format!("its encoding {} is not one of ROS", channel.encoding.name()))?;
+    if service_events::are_in(channel) {
+        return service_events::types(channel, types).map(|types| types.event);
+    }
     let sum = channel.md5.as_deref().or(channel.type_hash.as_deref()).unwrap_or_default();
     let defined = defined(channel, generation).filter(|schema| has_sum(schema, sum));
     if let Some(schema) = defined {

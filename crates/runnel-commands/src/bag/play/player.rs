@@ -1,31 +1,26 @@
-//! Publishes the messages of a bag when they are due.
+//! Publishes the messages of a bag when they are due, and does what keys and services ask for meanwhile.
 
-use std::io::{self, IsTerminal};
-use std::thread;
 use std::time::Duration;
 
-use runnel::core::time::{Instant, Time};
-use runnel::msgs::rosgraph_msgs::msg::Clock;
-use runnel::{Context, Publisher};
+use runnel::Context;
+use runnel::core::time::Instant;
 use runnel_io::clock;
 
+use super::clocks::Clocks;
+use super::control::{Again, Command, Controls};
+use super::cursor::{Cursor, Head};
 use super::lateness::Lateness;
-use super::prefetch::{Next, Prefetch};
+use super::progress::Progress;
 use super::publishers::Publishers;
 use super::schedule::Schedule;
-use crate::bag::inputs::{Found, Inputs, Wanted};
-use crate::bag::keys::Keys;
+use super::source::Source;
+use super::stepping::Stepping;
+use crate::bag::inputs::Found;
 use crate::error::CliError;
-use crate::output;
+use crate::log_once::LogOnce;
 
-/// How often keys are read.
+/// Longest wait before the end of the context is noticed.
 const STEP: Duration = Duration::from_millis(20);
-
-/// How often the progress is shown.
-const REPORT_PERIOD: Duration = Duration::from_millis(500);
-
-/// Most damaged parts and most refused messages that are logged.
-const MOST_LOGGED: u64 = 5;
 
 /// How a bag is played.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +31,18 @@ pub struct Pace {
     pub is_immediate: bool,
     /// Times without messages that are longer than this are left out.
     pub skip_empty: Option<Duration>,
-    /// Messages on `/clock` in a second.
-    pub clock: Option<f64>,
     /// Whether it begins paused.
     pub is_paused: bool,
+}
+
+/// What a player plays with.
+pub struct Equipment {
+    pub publishers: Publishers,
+    pub clocks: Clocks,
+    pub controls: Controls,
+    pub source: Source,
+    /// By channel, whether the player pauses before its messages.
+    pub pauses: Vec<bool>,
 }
 
 /// The publishers of a bag, and the state of the playing.
@@ -47,59 +50,79 @@ pub struct Player {
     /// Its end ends the playing.
     context: Context,
     publishers: Publishers,
+    clocks: Clocks,
+    controls: Controls,
+    cursor: Cursor,
+    pauses: Vec<bool>,
+    /// The player has paused before the next message.
+    has_paused: bool,
     pace: Pace,
-    clocks: Vec<Publisher<Clock>>,
-    next_clock: Instant,
-    keys: Option<Keys>,
-    shows_line: bool,
-    reported: Option<Instant>,
-    /// Times of the bag: from and to.
+    schedule: Schedule,
+    stepping: Stepping,
+    /// Log times of the bag: from and to.
     range: (u64, u64),
-    is_paused: bool,
-    /// The next message is published although it is paused.
-    steps: bool,
+    /// Log time of the message before.
+    last: u64,
+    is_stopped: bool,
+    /// What is to be played after the end.
+    again: Option<Again>,
+    progress: Progress,
+    refusals: LogOnce,
     /// How late messages were published that were waited for.
     pub lateness: Lateness,
     /// Published messages.
     pub published: u64,
     /// Messages that could not be published.
     pub refused: u64,
-    /// Parts of the bags that could not be read.
-    pub damaged: u64,
 }
 
 impl Player {
-    /// Plays with these publishers until the context ends.
+    /// A player of a range of log times, which begins to read. It plays until the context ends.
     pub fn new(
         context: &Context,
-        publishers: Publishers,
-        clocks: Vec<Publisher<Clock>>,
+        equipment: Equipment,
         pace: Pace,
+        range: (u64, u64),
         is_quiet: bool,
     ) -> Self {
-        let shows_line = !is_quiet && io::stderr().is_terminal();
+        let Equipment { publishers, clocks, controls, source, pauses } = equipment;
+        let now = clock::monotonic();
+        let mut schedule = Schedule::new(range.0, now, pace.rate);
+        if pace.is_paused {
+            schedule.toggle_pause(now);
+        }
+        let cursor = Cursor::new(source, publishers.channels(), range);
         Self {
             context: context.clone(),
             publishers,
-            pace,
             clocks,
-            next_clock: Instant::default(),
-            keys: Keys::open().filter(|_| !is_quiet),
-            shows_line,
-            reported: None,
-            range: (0, 0),
-            is_paused: pace.is_paused,
-            steps: false,
+            controls,
+            cursor,
+            pauses,
+            has_paused: false,
+            pace,
+            schedule,
+            stepping: Stepping::default(),
+            range,
+            last: range.0,
+            is_stopped: false,
+            again: None,
+            progress: Progress::new(is_quiet),
+            refusals: LogOnce::default(),
             lateness: Lateness::default(),
             published: 0,
             refused: 0,
-            damaged: 0,
         }
     }
 
-    /// False once the playing is ended.
+    /// False once the playing is ended by a signal or a service.
     pub fn ok(&self) -> bool {
-        self.context.ok()
+        self.context.ok() && !self.is_stopped
+    }
+
+    /// Parts of the bags that could not be read.
+    pub fn damaged(&self) -> u64 {
+        self.cursor.damaged
     }
 
     /// The publishers.
@@ -109,167 +132,235 @@ impl Player {
 
     /// Publishes the last messages before the start that late subscribers would have got.
     pub fn publish_kept(&mut self, kept: &[Found]) {
-        kept.iter().for_each(|found| self.publish(found));
+        for found in kept {
+            self.publish(found);
+        }
     }
 
-    /// Plays the messages of a range once. False if it was ended before.
+    /// Publishes this many messages at once, and pauses; all of them if it is `None`.
+    pub fn burst(&mut self, count: Option<u64>) {
+        self.stepping.add(count, Box::new(|_| {}));
+    }
+
+    /// Plays a range from its start.
+    pub fn restart(&mut self, range: (u64, u64)) {
+        self.range = range;
+        self.seek(range.0);
+    }
+
+    /// Plays until the end of the range. False if it was ended before.
     ///
     /// # Errors
     /// When `/clock` cannot be published.
-    pub fn play(
-        &mut self,
-        inputs: &mut Inputs,
-        wanted: &Wanted,
-        range: (u64, u64),
-    ) -> Result<bool, CliError> {
-        self.range = range;
-        let prefetch = Prefetch::default();
-        thread::scope(|scope| {
-            scope.spawn(|| prefetch.fill(inputs.messages(wanted)));
-            let played = self.play_all(&prefetch);
-            prefetch.close();
-            played
-        })
-    }
-
-    fn play_all(&mut self, prefetch: &Prefetch) -> Result<bool, CliError> {
+    pub fn play(&mut self) -> Result<bool, CliError> {
         // The first message is read before time begins.
-        let mut next = prefetch.next(STEP);
-        while matches!(next, Next::Wait) && self.context.ok() {
-            next = prefetch.next(STEP);
+        while matches!(self.cursor.head, Head::Unread) && self.ok() {
+            self.cursor.read(STEP);
         }
-        let mut schedule = Schedule::new(self.range.0, clock::monotonic(), self.pace.rate);
-        if self.is_paused {
-            schedule.toggle_pause(clock::monotonic());
-        }
-        let mut last = self.range.0;
-        loop {
-            match next {
-                Next::Read(read) => match *read {
-                    Ok(found) => {
-                        if !self.play_one(&mut schedule, &found, last)? {
-                            return Ok(false);
-                        }
-                        last = found.message.log_time;
-                    }
-                    Err((path, error)) => {
-                        self.damaged += 1;
-                        if self.damaged <= MOST_LOGGED {
-                            log::warn!("{}: {error}", path.display());
-                        }
-                    }
-                },
-                Next::Wait => self.poll_keys_and_clock(&mut schedule)?,
-                Next::End => return self.wait_until(&mut schedule, self.range.1, true),
-            }
-            if !self.context.ok() {
-                return Ok(false);
-            }
-            next = prefetch.next(STEP);
-        }
-    }
-
-    /// Publishes a message when it is due. False if the playing ended before.
-    fn play_one(&mut self, schedule: &mut Schedule, found: &Found, last: u64) -> Result<bool, CliError> {
-        let log_time = found.message.log_time;
-        let gap = Duration::from_nanos(log_time.saturating_sub(last));
-        if self.pace.skip_empty.is_some_and(|longest| gap > longest) {
-            schedule.jump(log_time, clock::monotonic());
-        }
-        if !self.wait_until(schedule, log_time, false)? {
-            return Ok(false);
-        }
-        let late = clock::monotonic().since(schedule.due(log_time));
-        self.publish(found);
-        if !self.pace.is_immediate && !schedule.is_paused() {
-            self.lateness.add(late);
-        }
-        Ok(true)
-    }
-
-    /// Publishes a message now. A message that cannot be published is logged and left out.
-    fn publish(&mut self, found: &Found) {
-        match self.publishers.publish(found.channel, &found.message.data) {
-            Ok(()) => self.published += 1,
-            Err(error) => {
-                self.refused += 1;
-                if self.refused <= MOST_LOGGED {
-                    log::warn!("a message is not played: {error}");
-                }
-            }
-        }
-    }
-
-    /// Waits until a log time is due, and until a pause is over unless the message is stepped to. False if the playing ended
-    /// before.
-    fn wait_until(&mut self, schedule: &mut Schedule, log_time: u64, is_end: bool) -> Result<bool, CliError> {
-        loop {
-            self.poll_keys_and_clock(schedule)?;
-            if !self.context.ok() {
-                return Ok(false);
-            }
-            let now = clock::monotonic();
-            if schedule.is_paused() {
-                if std::mem::take(&mut self.steps) && !is_end {
-                    schedule.jump(log_time, now);
-                    return Ok(true);
-                }
-                self.sleep(now + STEP);
-                continue;
-            }
-            let due = schedule.due(log_time);
-            if self.pace.is_immediate || due <= now {
+        self.schedule.jump(self.range.0, clock::monotonic());
+        while self.ok() {
+            self.poll(true)?;
+            if self.is_at_end() {
+                self.stepping.finish();
                 return Ok(true);
             }
-            self.sleep(due.min(now + STEP));
+            self.advance()?;
         }
+        self.stepping.finish();
+        Ok(false)
     }
 
-    /// Sleeps until a time, or until the next message on `/clock`.
-    fn sleep(&self, until: Instant) {
-        let until = if self.clocks.is_empty() { until } else { until.min(self.next_clock) };
-        thread::sleep(until.since(clock::monotonic()));
+    /// Waits after the end for a request to play again. `None` if it was ended meanwhile.
+    ///
+    /// # Errors
+    /// When `/clock` cannot be published.
+    pub fn wait_for_request(&mut self) -> Result<Option<Again>, CliError> {
+        while self.ok() {
+            self.poll(false)?;
+            if let Some(again) = self.again.take() {
+                return Ok(Some(again));
+            }
+            self.sleep(clock::monotonic() + STEP);
+        }
+        Ok(None)
     }
 
-    /// Does what is to be done between messages: keys, `/clock` and the progress.
-    fn poll_keys_and_clock(&mut self, schedule: &mut Schedule) -> Result<(), CliError> {
+    /// Whether the range is over, and not paused at its end.
+    fn is_at_end(&self) -> bool {
+        let is_due = || self.schedule.due(self.range.1) <= clock::monotonic();
+        matches!(self.cursor.head, Head::End)
+            && !self.schedule.is_paused()
+            && (self.pace.is_immediate || is_due())
+    }
+
+    /// Publishes the next message if it is due, or waits for a short time.
+    fn advance(&mut self) -> Result<(), CliError> {
         let now = clock::monotonic();
-        match self.keys.as_ref().and_then(Keys::pressed) {
-            Some(b' ') => {
-                schedule.toggle_pause(now);
-                self.is_paused = schedule.is_paused();
-                self.reported = None;
+        match self.cursor.take() {
+            Head::Unread => self.cursor.read(STEP),
+            Head::Message(found) => {
+                if !self.is_due(&found, now) {
+                    let due = self.schedule.due(found.message.log_time);
+                    self.cursor.head = Head::Message(found);
+                    let is_paused = self.schedule.is_paused();
+                    self.sleep(if is_paused { now + STEP } else { due.min(now + STEP) });
+                    return Ok(());
+                }
+                self.play_one(&found)?;
             }
-            Some(b's') => self.steps = schedule.is_paused(),
-            _ => {}
-        }
-        if let Some(rate) = self.pace.clock.filter(|_| now >= self.next_clock) {
-            let nanos = i64::try_from(schedule.log_time(now)).unwrap_or(i64::MAX);
-            for publisher in &self.clocks {
-                publisher.publish(Clock { clock: Time::from_nanos(nanos) })?;
+            Head::End => {
+                self.cursor.head = Head::End;
+                self.stepping.finish();
+                let due = self.schedule.due(self.range.1);
+                self.sleep(if self.schedule.is_paused() { now + STEP } else { due.min(now + STEP) });
             }
-            self.next_clock = now + Duration::from_secs_f64(1.0 / rate);
-        }
-        if self.shows_line && self.reported.is_none_or(|reported| now.since(reported) >= REPORT_PERIOD) {
-            self.reported = Some(now);
-            output::print_status(&self.line(schedule.log_time(now)));
         }
         Ok(())
     }
 
-    fn line(&self, at: u64) -> String {
-        let (start, end) = self.range;
-        let seconds = |nanos: u64| nanos as f64 / 1e9;
-        let [passed, all] =
-            [at.clamp(start, end.max(start)), end].map(|time| seconds(time.saturating_sub(start)));
-        let state = if self.is_paused { "paused" } else { "playing" };
-        format!("{state} {passed:.1} s of {all:.1} s, {} messages", self.published)
+    fn is_due(&mut self, found: &Found, now: Instant) -> bool {
+        let log_time = found.message.log_time;
+        if self.schedule.is_paused() {
+            return self.stepping.is_active();
+        }
+        let gap = Duration::from_nanos(log_time.saturating_sub(self.last));
+        if self.pace.skip_empty.is_some_and(|longest| gap > longest) {
+            self.schedule.jump(log_time, now);
+            self.last = log_time;
+        }
+        if !self.pace.is_immediate && self.schedule.due(log_time) > now {
+            return false;
+        }
+        if self.pauses.get(found.channel) == Some(&true) && !self.has_paused {
+            self.has_paused = true;
+            self.set_paused(true, now);
+            return false;
+        }
+        true
+    }
+
+    fn play_one(&mut self, found: &Found) -> Result<(), CliError> {
+        let (log_time, now) = (found.message.log_time, clock::monotonic());
+        let is_paused = self.schedule.is_paused();
+        if is_paused {
+            self.schedule.jump(log_time, now);
+        }
+        let late = now.since(self.schedule.due(log_time));
+        self.clocks.publish_before(found.channel, log_time)?;
+        let is_published = self.publish(found);
+        match is_paused {
+            true if is_published => self.stepping.published(),
+            true => {}
+            false if self.pace.is_immediate => {}
+            false => self.lateness.add(late),
+        }
+        self.last = log_time;
+        self.has_paused = false;
+        Ok(())
+    }
+
+    /// Publishes a message now. A message that cannot be published is left out, and the reason logged once.
+    fn publish(&mut self, found: &Found) -> bool {
+        match self.publishers.publish(found.channel, &found.message.data) {
+            Ok(is_published) => {
+                self.published += u64::from(is_published);
+                is_published
+            }
+            Err(why) => {
+                self.refused += 1;
+                let name = self.publishers.name(found.channel);
+                self.refusals.warn(format!("{name}: a message is not played: {why}"));
+                false
+            }
+        }
+    }
+
+    /// Goes on at a log time, not before the start of the range.
+    fn seek(&mut self, log_time: u64) {
+        let start = log_time.max(self.range.0);
+        self.cursor.seek((start, self.range.1));
+        self.last = start;
+        self.stepping.finish();
+        self.schedule.jump(start, clock::monotonic());
+        self.progress.refresh();
+    }
+
+    /// Sleeps until a time, or until the next message on `/clock`, or a command.
+    fn sleep(&mut self, until: Instant) {
+        let until = self.clocks.next().map_or(until, |next| next.min(until));
+        self.controls.sleep(until);
+    }
+
+    /// Does what is to be done between messages: commands, `/clock` and the progress.
+    fn poll(&mut self, is_playing: bool) -> Result<(), CliError> {
+        let now = clock::monotonic();
+        while let Some(command) = self.controls.next(now) {
+            self.execute(command, now, is_playing);
+        }
+        self.clocks.publish_regularly(now, self.schedule.log_time(now).min(self.range.1))?;
+        self.progress.show(now, &self.schedule, self.range, self.published);
+        Ok(())
+    }
+
+    fn execute(&mut self, command: Command, now: Instant, is_playing: bool) {
+        match command {
+            Command::SetPaused(wanted, reply) => reply(self.set_paused(wanted, now)),
+            Command::TogglePause(reply) => {
+                self.set_paused(!self.schedule.is_paused(), now);
+                reply(());
+            }
+            Command::IsPaused(reply) => reply(self.schedule.is_paused()),
+            Command::Rate(reply) => reply(self.schedule.rate()),
+            Command::SetRate(rate, reply) => reply(self.set_rate(rate, now)),
+            Command::ChangeRate(by) => _ = self.set_rate(self.schedule.rate() + by, now),
+            Command::Burst(count, reply) => match self.schedule.is_paused() && is_playing {
+                true => self.stepping.add(count, reply),
+                false => reply(0),
+            },
+            Command::Seek(log_time, reply) => {
+                let is_in_range = is_playing && log_time <= self.range.1;
+                if is_in_range {
+                    self.seek(log_time);
+                }
+                reply(is_in_range);
+            }
+            Command::Play(again, reply) => {
+                if !is_playing {
+                    self.again = Some(again);
+                }
+                reply(!is_playing);
+            }
+            Command::Stop(reply) => {
+                self.is_stopped = true;
+                reply(());
+            }
+        }
+    }
+
+    /// Whether that is a change.
+    fn set_paused(&mut self, wanted: bool, now: Instant) -> bool {
+        let is_changed = self.schedule.is_paused() != wanted;
+        if is_changed {
+            self.schedule.toggle_pause(now);
+            self.stepping.finish();
+            self.progress.refresh();
+        }
+        is_changed
+    }
+
+    /// Whether the rate is valid.
+    fn set_rate(&mut self, rate: f64, now: Instant) -> bool {
+        // The steps of keys add up to almost zero.
+        let is_valid = rate.is_finite() && rate > 1e-9;
+        if is_valid {
+            self.schedule.set_rate(rate, now);
+            self.progress.refresh();
+        }
+        is_valid
     }
 
     /// Ends the line that shows the progress.
     pub fn end_line(&self) {
-        if self.shows_line {
-            output::end_status();
-        }
+        self.progress.end();
     }
 }

@@ -42,6 +42,11 @@ pub enum Next {
 impl Prefetch {
     /// Reads ahead until the end, or until [`Prefetch::close`].
     pub fn fill(&self, messages: impl Iterator<Item = Read>) {
+        // Also when the reading panics: the publisher must not wait for ever.
+        let _completes = Completes(self);
+        if lock(&self.state).is_closed {
+            return;
+        }
         for read in messages {
             let mut state = lock(&self.state);
             while state.is_full() && !state.is_closed {
@@ -54,6 +59,10 @@ impl Prefetch {
             state.waiting.push_back(read);
             self.changed.notify_all();
         }
+    }
+
+    /// Says that nothing more comes.
+    pub fn complete(&self) {
         lock(&self.state).is_complete = true;
         self.changed.notify_all();
     }
@@ -80,6 +89,15 @@ impl Prefetch {
     pub fn close(&self) {
         lock(&self.state).is_closed = true;
         self.changed.notify_all();
+    }
+}
+
+/// Completes the queue when it is dropped.
+struct Completes<'a>(&'a Prefetch);
+
+impl Drop for Completes<'_> {
+    fn drop(&mut self) {
+        self.0.complete();
     }
 }
 

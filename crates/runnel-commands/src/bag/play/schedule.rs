@@ -35,6 +35,17 @@ impl Schedule {
         start.saturating_add(passed as u64)
     }
 
+    /// Seconds of the bag that pass in a second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Changes the rate from now on.
+    pub fn set_rate(&mut self, rate: f64, now: Instant) {
+        self.jump(self.log_time(now), now);
+        self.rate = rate;
+    }
+
     /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.paused_since.is_some()
@@ -72,6 +83,18 @@ mod tests {
         assert_eq!(schedule.due(50 * SECOND), at(7));
         assert_eq!(schedule.due(46 * SECOND), at(5), "an earlier message was due before");
         assert_eq!(schedule.log_time(at(9)), 54 * SECOND);
+    }
+
+    #[test]
+    fn changed_rate_counts_from_now_on() {
+        let mut schedule = Schedule::new(0, at(10), 1.0);
+        schedule.set_rate(4.0, at(12));
+        assert_eq!((schedule.log_time(at(12)), schedule.log_time(at(13))), (2 * SECOND, 6 * SECOND));
+        schedule.toggle_pause(at(13));
+        schedule.set_rate(1.0, at(20));
+        assert_eq!(schedule.log_time(at(30)), 6 * SECOND, "it is paused");
+        schedule.toggle_pause(at(30));
+        assert_eq!((schedule.rate(), schedule.due(7 * SECOND)), (1.0, at(31)));
     }
 
     #[test]

@@ -36,7 +36,7 @@ use report::Speed;
 pub use sink::LOSS;
 pub use unsupported::Unsupported;
 
-use super::keys::Keys;
+use super::keys::{Key, Keys};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output;
@@ -48,7 +48,7 @@ const STEP: Duration = Duration::from_millis(100);
 const REPORT_PERIOD: Duration = Duration::from_secs(1);
 
 /// The key that pauses and goes on.
-const PAUSE: u8 = b' ';
+const PAUSE: Key = Key::Char(b' ');
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let plan = args.plan(cli)?;

@@ -184,7 +184,7 @@ impl State {
             Ok(notes) => {
                 self.counts.messages += 1;
                 if !notes.is_empty() {
-                    remarks_of(&notes).into_iter().for_each(|remark| self.remark(remark));
+                    notes.remarks().into_iter().for_each(|remark| self.remark(remark));
                 }
             }
             Err(why) => self.refuse(why),
@@ -201,15 +201,4 @@ impl State {
             self.remarks.push(remark);
         }
     }
-}
-
-fn remarks_of(notes: &Notes) -> Vec<String> {
-    [
-        (&notes.clamped_time, "a time is out of range in the other generation: the nearest one is sent"),
-        (&notes.nul_in_text, "a text has a NUL: readers in C, such as rclpy, see only what stands before it"),
-        (&notes.invalid_utf8, "a text is not UTF-8: its bytes are sent unchanged"),
-    ]
-    .into_iter()
-    .filter_map(|(field, what)| Some(format!("field {}: {what}", field.as_ref()?)))
-    .collect()
 }

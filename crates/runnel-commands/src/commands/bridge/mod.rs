@@ -8,7 +8,6 @@ mod carrier;
 mod forward;
 mod goals;
 mod graphs;
-mod log_once;
 mod manager;
 mod parameter_state;
 mod parameters;
@@ -28,6 +27,7 @@ use std::time::Duration;
 
 use runnel_bridge::{Patterns, Rules};
 
+use crate::bridge_rules;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;
@@ -131,12 +131,7 @@ fn options(args: Args, cli: &CliContext) -> Result<Options, CliError> {
         services: patterns(&args.services)?,
         actions: patterns(&args.actions)?,
     };
-    let mut rules = Rules::default();
-    for path in &args.rules {
-        let failed = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-        rules.add(&text).map_err(|error| failed(&error))?;
-    }
+    let rules = bridge_rules::read(&args.rules)?;
     let parameters = args.parameters.iter().map(|node| cli.resolve(node)).collect::<Result<_, _>>()?;
     let all = args.bridge_all_topics;
     let unsubscribed = Unsubscribed {

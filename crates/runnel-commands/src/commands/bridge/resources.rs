@@ -7,11 +7,11 @@ use runnel_bridge::Rules;
 use runnel_bridge::decision::{BridgeId, Direction};
 use serde_json::{Map, Value as Json};
 
-use super::log_once::LogOnce;
 use super::selection::Unsubscribed;
 use super::{Options, report};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
+use crate::log_once::LogOnce;
 use crate::types::Types;
 
 /// How often definitions are read again from their folders, while something cannot be carried.

@@ -1,0 +1,119 @@
+//! Recorded requests of services that are sent again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel::core::dynamic::{Array, DynamicMessage, Value, ValueRef};
+use runnel::core::schema::Schema;
+use runnel::{DynamicClient, Node};
+use runnel_bag::Channel;
+
+use super::service_events;
+use crate::bag::service_topics::ServiceTopic;
+use crate::types::Types;
+
+/// Which of the two events of a request is sent, by its number in `service_msgs/msg/ServiceEventInfo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum RequestSource {
+    /// What servers published
+    #[default]
+    #[value(name = "service_introspection")]
+    ServiceIntrospection,
+    /// What clients published
+    #[value(name = "client_introspection")]
+    ClientIntrospection,
+}
+
+/// How long a service may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Sends the recorded requests of one service.
+pub struct Requests {
+    client: DynamicClient,
+    event: Arc<Schema>,
+    source: RequestSource,
+}
+
+impl RequestSource {
+    fn event_type(self) -> u64 {
+        match self {
+            Self::ClientIntrospection => 0,
+            Self::ServiceIntrospection => 1,
+        }
+    }
+}
+
+impl Requests {
+    /// Creates the client of a service whose calls are in a channel.
+    ///
+    /// # Errors
+    /// Why the requests cannot be sent.
+    pub fn create(
+        node: &Node,
+        service: &str,
+        channel: &Channel,
+        types: &Types,
+        source: RequestSource,
+    ) -> Result<Self, String> {
+        let found = service_events::types(channel, types)?;
+        let client = node.create_dynamic_client(service, &found.service);
+        Ok(Self { client: client.map_err(|error| error.to_string())?, event: found.event, source })
+    }
+
+    /// The service.
+    pub fn service(&self) -> &str {
+        self.client.service()
+    }
+
+    /// Waits until the service is there, at most this long.
+    pub fn wait(&self, timeout: Duration) {
+        // Whether it is there is asked again for each request.
+        _ = self.client.wait_for_service(timeout);
+    }
+
+    /// Sends the request of an event. False if the event has none to send.
+    ///
+    /// # Errors
+    /// Why it cannot be sent.
+    pub fn send(&self, event: &[u8]) -> Result<bool, String> {
+        let event = DynamicMessage::decode_payload(&self.event, event).map_err(|error| error.to_string())?;
+        if event_type(&event) != Some(self.source.event_type()) {
+            return Ok(false);
+        }
+        let service = self.client.service();
+        let Some(request) = request(&event) else {
+            return Err("only the metadata of its calls were recorded, without the requests".into());
+        };
+        if !self.client.service_is_ready().map_err(|error| error.to_string())? {
+            return Err("nobody offers the service".into());
+        }
+        let name = service.to_owned();
+        let done = move |response: Result<DynamicMessage, runnel::Error>| {
+            if let Err(error) = response {
+                log::warn!("service {name}: {error}");
+            }
+        };
+        self.client.call_with(request, Some(TIMEOUT), done).map_err(|error| error.to_string())?;
+        Ok(true)
+    }
+}
+
+/// The service's name of a channel with events.
+pub fn service_of(channel: &Channel) -> Option<String> {
+    ServiceTopic::of(channel).filter(|_| service_events::are_in(channel)).map(|topic| topic.service)
+}
+
+fn event_type(event: &DynamicMessage) -> Option<u64> {
+    match event.get("info.event_type").ok()? {
+        ValueRef::UInt(number) => Some(number),
+        ValueRef::Int(number) => u64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+fn request(event: &DynamicMessage) -> Option<&DynamicMessage> {
+    match event.field("request")? {
+        Value::Array(Array::Message(requests)) => requests.first(),
+        _ => None,
+    }
+}

@@ -1,0 +1,34 @@
+//! The graphs in which a bag is played.
+
+use runnel::core::schema::Generation;
+use runnel::{Context, Node};
+
+/// A graph with a node in it.
+pub struct Side {
+    /// The context, which is only in this graph.
+    pub context: Context,
+    /// The node that publishes.
+    pub node: Node,
+}
+
+/// The graphs in which a bag is played.
+#[derive(Default)]
+pub struct Sides {
+    pub ros1: Option<Side>,
+    pub ros2: Option<Side>,
+}
+
+impl Sides {
+    /// The graph of a generation, if it is used.
+    pub fn of(&self, generation: Generation) -> Option<&Side> {
+        match generation {
+            Generation::Ros1 => self.ros1.as_ref(),
+            Generation::Ros2 => self.ros2.as_ref(),
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Side> {
+        self.ros1.iter().chain(&self.ros2)
+    }
+}

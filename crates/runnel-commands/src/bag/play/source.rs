@@ -1,0 +1,107 @@
+//! The bags that are played, read on a thread of their own: no read delays Ctrl-C, keys or services.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+use super::prefetch::{Next, Prefetch};
+use crate::bag::inputs::{Inputs, Wanted};
+
+/// The thread that reads.
+pub struct Source {
+    requests: Sender<(Wanted, Arc<Prefetch>)>,
+}
+
+/// Messages that are being read. Dropping this ends the reading.
+pub struct Reading(Arc<Prefetch>);
+
+impl Source {
+    /// Reads these bags.
+    pub fn new(mut inputs: Inputs) -> Self {
+        Self::spawn(move |wanted, prefetch| prefetch.fill(inputs.messages(wanted)))
+    }
+
+    fn spawn(mut read: impl FnMut(&Wanted, &Prefetch) + Send + 'static) -> Self {
+        let (requests, requested) = mpsc::channel::<(Wanted, Arc<Prefetch>)>();
+        // Not joined: the program ends although a read may take long.
+        thread::spawn(move || {
+            for (wanted, prefetch) in requested {
+                read(&wanted, &prefetch);
+            }
+        });
+        Self { requests }
+    }
+
+    /// Begins to read. What is still being read for another [`Reading`] comes first, unless that was dropped.
+    pub fn read(&self, wanted: Wanted) -> Reading {
+        let prefetch = Arc::new(Prefetch::default());
+        if self.requests.send((wanted, Arc::clone(&prefetch))).is_err() {
+            // The thread has panicked.
+            prefetch.complete();
+        }
+        Reading(prefetch)
+    }
+}
+
+impl Reading {
+    /// As [`Prefetch::next`].
+    pub fn next(&self, timeout: Duration) -> Next {
+        self.0.next(timeout)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+    use crate::bag::inputs::Read;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A source whose reads end when something is sent.
+    fn blocked() -> (Source, Sender<()>) {
+        let (release, released): (Sender<()>, Receiver<()>) = mpsc::channel();
+        let read = move |_: &Wanted, prefetch: &Prefetch| {
+            // Also without a sender: the test is over.
+            _ = released.recv();
+            prefetch.fill(std::iter::empty::<Read>());
+        };
+        (Source::spawn(read), release)
+    }
+
+    #[test]
+    fn end_does_not_wait_for_a_read() {
+        let (source, release) = blocked();
+        let reading = source.read(Wanted::default());
+        assert!(matches!(reading.next(Duration::ZERO), Next::Wait));
+        drop((reading, source));
+        // The thread is still in its read.
+        assert!(release.send(()).is_ok());
+    }
+
+    #[test]
+    fn later_read_follows_one_that_was_dropped() {
+        let (source, release) = blocked();
+        drop(source.read(Wanted::default()));
+        let second = source.read(Wanted::default());
+        (0..2).for_each(|_| release.send(()).expect("the thread reads"));
+        assert!(matches!(second.next(LONG), Next::End));
+    }
+
+    #[test]
+    fn panic_of_the_reader_ends_the_messages() {
+        let source = Source::spawn(|_, prefetch| {
+            prefetch.fill(std::iter::from_fn(|| -> Option<Read> { panic!("on purpose") }));
+        });
+        let reading = source.read(Wanted::default());
+        assert!(matches!(reading.next(LONG), Next::End));
+    }
+}
