@@ -13,7 +13,7 @@ use runnel::core::schema::Kind;
 use runnel::{Node, ServiceServer};
 use runnel_msgs::{
     action_msgs, composition_interfaces, diagnostic_msgs, example_interfaces, lifecycle_msgs, map_msgs,
-    nav_msgs, rcl_interfaces, sensor_msgs, std_srvs, tf2_msgs, type_description_interfaces,
+    nav_msgs, rcl_interfaces, rosbag2_interfaces, sensor_msgs, std_srvs, tf2_msgs, type_description_interfaces,
     visualization_msgs,
 };
 use runnel_testkit::process::Peer;
@@ -71,7 +71,7 @@ impl Checks {
     }
 }
 
-const TYPES: [Checks; 38] = [
+const TYPES: [Checks; 54] = [
     Checks::of::<action_msgs::srv::CancelGoal>(),
     Checks::of::<composition_interfaces::srv::ListNodes>(),
     Checks::of::<composition_interfaces::srv::LoadNode>(),
@@ -103,6 +103,22 @@ const TYPES: [Checks; 38] = [
     Checks::of::<rcl_interfaces::srv::SetLoggerLevels>(),
     Checks::of::<rcl_interfaces::srv::SetParameters>(),
     Checks::of::<rcl_interfaces::srv::SetParametersAtomically>(),
+    Checks::of::<rosbag2_interfaces::srv::Burst>(),
+    Checks::of::<rosbag2_interfaces::srv::GetRate>(),
+    Checks::of::<rosbag2_interfaces::srv::IsDiscoveryRunning>(),
+    Checks::of::<rosbag2_interfaces::srv::IsPaused>(),
+    Checks::of::<rosbag2_interfaces::srv::Pause>(),
+    Checks::of::<rosbag2_interfaces::srv::Play>(),
+    Checks::of::<rosbag2_interfaces::srv::PlayNext>(),
+    Checks::of::<rosbag2_interfaces::srv::Resume>(),
+    Checks::of::<rosbag2_interfaces::srv::Seek>(),
+    Checks::of::<rosbag2_interfaces::srv::SetRate>(),
+    Checks::of::<rosbag2_interfaces::srv::Snapshot>(),
+    Checks::of::<rosbag2_interfaces::srv::SplitBagfile>(),
+    Checks::of::<rosbag2_interfaces::srv::StartDiscovery>(),
+    Checks::of::<rosbag2_interfaces::srv::Stop>(),
+    Checks::of::<rosbag2_interfaces::srv::StopDiscovery>(),
+    Checks::of::<rosbag2_interfaces::srv::TogglePaused>(),
     Checks::of::<sensor_msgs::srv::SetCameraInfo>(),
     Checks::of::<std_srvs::srv::Empty>(),
     Checks::of::<std_srvs::srv::SetBool>(),
