@@ -1,10 +1,11 @@
 //! Bags of any format: reading and writing.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
+use std::{fmt, iter};
 
 use runnel_core::wire;
 
+use crate::mcap::Attachment;
 use crate::{Bytes, Channel, ChannelId, Compression, Error};
 
 /// A bag of any format that is read.
@@ -33,10 +34,33 @@ pub trait BagReader {
     fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
         Ok(Vec::new())
     }
+
+    /// Reads the attachments one after another, in the order of the bag. Formats other than MCAP have none. Those of more
+    /// than 1 GiB are errors.
+    fn read_attachments(&mut self) -> Box<dyn Iterator<Item = Result<Attachment, Error>> + Send + '_> {
+        Box::new(iter::empty())
+    }
 }
 
 /// A bag of any format that is written.
 pub trait BagWriter {
+    /// Sets the compression of the chunks to come.
+    ///
+    /// # Errors
+    /// When the format does not have it.
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error>;
+
+    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are
+    /// in memory. Without it, chunks are compressed by the caller.
+    ///
+    /// # Errors
+    /// Those of the output, and if a thread cannot be started.
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error>;
+
+    /// Sets the length of messages at which the chunks to come end, in bytes. The default is that of the format.
+    fn set_chunk_len(&mut self, bytes: u64);
+
     /// Adds a channel, so that its messages can be written.
     ///
     /// # Errors
@@ -57,6 +81,15 @@ pub trait BagWriter {
     /// Those of the output.
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         let _ = metadata;
+        Ok(false)
+    }
+
+    /// Adds an attachment; whether the format has them.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
+        let _ = attachment;
         Ok(false)
     }
 

@@ -19,7 +19,6 @@ mod limits;
 pub mod mcap;
 #[cfg(feature = "files")]
 mod open;
-mod padding;
 #[cfg(feature = "files")]
 mod reopened_file;
 pub mod rosbag;

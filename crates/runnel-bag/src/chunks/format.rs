@@ -6,12 +6,18 @@ use super::ChunkIndex;
 
 /// Records of a format with chunks.
 pub(crate) trait ChunkFormat {
+    /// Longest message, in bytes.
+    const LONGEST_MESSAGE: usize;
+
     /// Length of a chunk's decompressed data at which the chunk ends before the next message, in bytes. A single
     /// message may exceed it.
     const LONGEST: u64;
 
-    /// Whether the head of a chunk has a checksum of the decompressed data.
-    const HAS_CHECKSUMS: bool;
+    /// Whether chunks can have this compression.
+    fn has_compression(compression: Compression) -> bool;
+
+    /// Whether the head of a chunk with this compression has a checksum of the decompressed data.
+    fn has_checksum(compression: Compression) -> bool;
 
     /// Appends what precedes the bytes of a message in its record.
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>);

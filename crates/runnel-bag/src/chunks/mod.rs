@@ -1,12 +1,15 @@
 //! Chunks of messages, which rosbag's format 2.0 and MCAP share.
 //!
-//! A reader merges the messages of all chunks by time ([`Messages`]). A writer collects messages in a chunk, in the
+//! A reader has a file with its index ([`IndexedFile`]) and merges the messages of all chunks by time ([`Messages`]). A writer collects messages in a chunk, in the
 //! disk's buffer or compressed ([`ChunkWriter`]).
 
+mod bag_index;
 mod format;
 mod index;
+mod indexed_file;
 mod merge;
 mod open_chunk;
+mod source;
 mod writer;
 
 use std::ops::Range;
@@ -14,9 +17,12 @@ use std::sync::Arc;
 
 use crate::{ChannelId, Error};
 
+pub(crate) use bag_index::BagIndex;
 pub(crate) use format::{ChunkData, ChunkFormat, FinishedChunk};
 pub(crate) use index::ChunkIndex;
+pub(crate) use indexed_file::{FileIndex, IndexedFile};
 pub(crate) use merge::Messages;
+pub(crate) use source::Source;
 pub(crate) use writer::ChunkWriter;
 
 /// A chunk of a bag.
@@ -70,10 +76,4 @@ pub(crate) trait ChunkSource {
     /// # Errors
     /// Those of the input, and when the chunk is damaged but not known to be.
     fn load(&mut self, chunk: usize) -> Result<LoadedChunk, Error>;
-}
-
-/// Earliest and latest log time; `None` without messages.
-pub(crate) fn time_range(entries: &[Entry]) -> Option<[u64; 2]> {
-    let times = || entries.iter().map(|entry| entry.log_time);
-    Some([times().min()?, times().max()?])
 }

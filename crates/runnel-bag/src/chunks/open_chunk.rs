@@ -45,9 +45,9 @@ impl Record<'_> {
         (self.head.len() + self.message.data.len()) as u64
     }
 
-    /// Checksum of the record; 0 if the format has none.
+    /// Checksum of the record as an uncompressed chunk; 0 if the format has none.
     pub(super) fn checksum<F: ChunkFormat>(&self) -> u32 {
-        if !F::HAS_CHECKSUMS {
+        if !F::has_checksum(Compression::None) {
             return 0;
         }
         let mut hasher = crc32fast::Hasher::new();

@@ -30,6 +30,7 @@ pub(crate) struct ChunkWriter<D: Disk, F> {
     compressor: Compressor<(ChunkData, ChunkIndex)>,
     /// Memory for the head of a message.
     head: Vec<u8>,
+    is_finished: bool,
 }
 
 impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
@@ -44,12 +45,18 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
             memory: Vec::new(),
             compressor: Compressor::default(),
             head: Vec::new(),
+            is_finished: false,
         }
     }
 
-    /// Sets the compression of the chunks to come.
-    pub(crate) fn set_compression(&mut self, compression: Compression) {
+    /// See [`BagWriter::set_compression`](crate::BagWriter::set_compression).
+    pub(crate) fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        if !F::has_compression(compression) {
+            let name = compression.name().to_owned();
+            return Err(Error::UnsupportedCompression { at: self.file_len(), name });
+        }
         self.compression = compression;
+        Ok(())
     }
 
     /// Compresses the chunks to come on this many threads of their own.
@@ -90,6 +97,22 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         self.definitions.extend(record);
     }
 
+    /// Whether records can be added.
+    pub(crate) fn check_unfinished(&self) -> Result<(), Error> {
+        if self.is_finished { Err(Error::Finished) } else { Ok(()) }
+    }
+
+    /// Whether this message of one of so many channels can be added.
+    pub(crate) fn check(&self, message: &NewMessage<'_>, channels: usize) -> Result<(), Error> {
+        self.check_unfinished()?;
+        let (index, len) = (message.channel.index(), message.data.len());
+        if index >= channels {
+            return Err(Error::UnknownChannel { index });
+        }
+        let limit = F::LONGEST_MESSAGE;
+        if len > limit { Err(Error::TooLong { len, limit }) } else { Ok(()) }
+    }
+
     /// Adds a message.
     pub(crate) fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
         let mut head = mem::take(&mut self.head);
@@ -127,14 +150,30 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
         let mut data =
             ChunkData { compression, time_range: index.time_range(), len, stored: len, checksum: 0 };
         let Some(position) = position else {
-            data.checksum = checksum::<F>(&self.memory);
+            data.checksum = checksum::<F>(compression, &self.memory);
             self.compressor.submit(compression, mem::take(&mut self.memory), (data, index))?;
             return self.write_ready();
         };
         let start = position + F::chunk_head(&data).len() as u64;
-        data.checksum = checksum::<F>(self.out.open_bytes(start));
+        data.checksum = checksum::<F>(compression, self.out.open_bytes(start));
         self.out.patch(position, &F::chunk_head(&data));
         self.finish_chunk(position, data, index)
+    }
+
+    /// Ends the last chunk; `false` if that has been done before.
+    pub(crate) fn finish(&mut self) -> Result<bool, Error> {
+        if self.is_finished {
+            return Ok(false);
+        }
+        self.is_finished = true;
+        self.end_chunk()?;
+        Ok(true)
+    }
+
+    /// Ends the chunk, and waits until everything is safe from a power failure.
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
+        self.end_chunk()?;
+        Ok(self.out.sync()?)
     }
 
     /// Ends the chunk and gives everything to the disk.
@@ -240,6 +279,6 @@ impl<D: Disk, F: ChunkFormat> ChunkWriter<D, F> {
 }
 
 /// Checksum of a chunk's decompressed data; 0 if the format has none.
-fn checksum<F: ChunkFormat>(data: &[u8]) -> u32 {
-    if F::HAS_CHECKSUMS { crc32fast::hash(data) } else { 0 }
+fn checksum<F: ChunkFormat>(compression: Compression, data: &[u8]) -> u32 {
+    if F::has_checksum(compression) { crc32fast::hash(data) } else { 0 }
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Seek, Write};
 
+use super::head::Head;
 use super::records::{Content, Fields, op};
-use super::source::{Head, Source};
 use crate::Error;
+use crate::chunks::Source;
 
 /// Bytes of an attachment's record that are read for its names.
 const LONGEST_HEAD: u64 = 128 << 10;
@@ -47,7 +48,7 @@ pub struct AttachmentInfo {
 impl AttachmentInfo {
     /// The file whose record begins here.
     pub(super) fn read<R: Read + Seek>(source: &mut Source<R>, head: &Head) -> Result<Self, Error> {
-        let start = source.start(head, LONGEST_HEAD)?;
+        let start = head.read_start(source, LONGEST_HEAD)?;
         Self::parse(head, &start).map(|(info, _)| info)
     }
 
@@ -79,7 +80,7 @@ impl AttachmentInfo {
 
 /// A file in a bag with its bytes.
 pub(super) fn load<R: Read + Seek>(source: &mut Source<R>, at: u64) -> Result<Attachment, Error> {
-    let head = source.head(at)?;
+    let head = Head::read(source, at)?;
     if AttachmentInfo::read(source, &head)?.len > LONGEST_LOADED {
         return Err(head.malformed("the attachment is longer than 1 GiB"));
     }
@@ -95,11 +96,11 @@ pub(super) fn copy<R: Read + Seek>(
     at: u64,
     out: &mut dyn Write,
 ) -> Result<AttachmentInfo, Error> {
-    let head = source.head(at)?;
+    let head = Head::read(source, at)?;
     if head.end() > source.len() {
         return Err(Error::Truncated { at });
     }
-    let start = source.start(&head, LONGEST_HEAD)?;
+    let start = head.read_start(source, LONGEST_HEAD)?;
     let (info, before) = AttachmentInfo::parse(&head, &start)?;
     let mut out = Summed { out, hasher: crc32fast::Hasher::new() };
     out.hasher.update(&start[..before as usize]);

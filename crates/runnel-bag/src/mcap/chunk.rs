@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::io::{Read, Seek};
 
 use super::channel::{ChannelRecord, SchemaRecord};
+use super::head::Head;
 use super::records::{Fields, op, split_record};
-use super::source::{Head, Source};
+use crate::chunks::Source;
 use crate::limits::{MOST_MESSAGES, longest_decompressed};
 use crate::{Compression, Error};
 
@@ -73,7 +74,7 @@ impl ChunkHead {
         if head.op != op::CHUNK {
             return Err(head.malformed("the index refers to a record that is no chunk"));
         }
-        let start = source.start(head, 40 + LONGEST_NAME)?;
+        let start = head.read_start(source, 40 + LONGEST_NAME)?;
         let mut fields = Fields::new(&start);
         let parsed = (|| {
             let time_range = [fields.u64()?, fields.u64()?];

@@ -6,11 +6,11 @@
 mod attachment;
 mod channel;
 mod chunk;
+mod head;
 mod index;
 mod reader;
 mod records;
 mod scan;
-mod source;
 mod summary;
 #[cfg(test)]
 mod tests;

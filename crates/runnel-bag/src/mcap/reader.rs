@@ -4,11 +4,11 @@ use std::io::{Read, Seek, Write};
 
 use super::MAGIC;
 use super::attachment::{self, Attachment, AttachmentInfo};
-use super::index::{Index, IndexedFile};
+use super::head::Head;
+use super::index::Index;
 use super::records::{Fields, op};
-use super::source::Source;
-use super::{scan, summary};
-use crate::chunks::Messages;
+use super::summary;
+use crate::chunks::{IndexedFile, Source};
 use crate::{BagReader, Channel, ChunkInfo, Error, Format, Message, Metadata, Selection, Summary};
 
 /// An MCAP file that is read.
@@ -16,9 +16,8 @@ use crate::{BagReader, Channel, ChunkInfo, Error, Format, Message, Metadata, Sel
 /// The summary at the end of the file says where the messages are. Where it is missing or damaged, because the recorder
 /// was killed or the file is cut, [`Reader::open`] reads the whole file and finds every message that is complete.
 pub struct Reader<R> {
-    file: IndexedFile<R>,
+    file: IndexedFile<R, Index>,
     summary: Summary,
-    damage: Option<Error>,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -31,21 +30,10 @@ impl<R: Read + Seek> Reader<R> {
         let mut source = Source::new(input)?;
         check_magic(&mut source)?;
         let footer = summary::footer(&mut source)?;
-        let index = match &footer {
-            None => Ok(None),
-            Some(footer) => summary::index(&mut source, footer),
-        };
-        let (index, damage) = match index {
-            Ok(Some(index)) => (index, None),
-            Ok(None) => scan::file(&mut source)?,
-            Err(Error::Io(error)) => return Err(Error::Io(error)),
-            Err(error) => {
-                let (index, damage) = scan::file(&mut source)?;
-                (index, damage.or(Some(error)))
-            }
-        };
-        let summary = summary(&source, &index, footer.is_some());
-        Ok(Self { file: IndexedFile { source, index }, summary, damage })
+        let index = footer.as_ref().map_or(Ok(None), |footer| summary::index(&mut source, footer));
+        let file = IndexedFile::new(source, index)?;
+        let summary = summary(&file, footer.is_some());
+        Ok(Self { file, summary })
     }
 
     /// The profile: `ros1`, `ros2`, another, or empty.
@@ -55,7 +43,7 @@ impl<R: Read + Seek> Reader<R> {
 
     /// The chunks, and runs of messages outside of chunks, in the order of the file.
     pub fn chunks(&self) -> &[ChunkInfo] {
-        &self.file.index.chunks
+        &self.file.index.bag.chunks
     }
 
     /// The attachments, in the order of the file.
@@ -81,8 +69,8 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     fn read_metadata(&mut self, at: u64) -> Result<Metadata, Error> {
-        let head = self.file.source.head(at)?;
-        let content = self.file.source.content(&head)?;
+        let head = Head::read(&mut self.file.source, at)?;
+        let content = head.read_content(&mut self.file.source)?;
         let mut fields = Fields::new(&content);
         let parsed = (|| Some(Metadata { name: fields.text()?, values: fields.texts()? }))();
         let parsed = parsed.filter(|_| head.op == op::METADATA);
@@ -96,34 +84,40 @@ impl<R: Read + Seek + Send> BagReader for Reader<R> {
     }
 
     fn channels(&self) -> &[Channel] {
-        &self.file.index.channels
+        &self.file.index.bag.channels
     }
 
     fn damage(&self) -> Option<&Error> {
-        self.damage.as_ref()
+        self.file.damage.as_ref()
     }
 
     fn messages(
         &mut self,
         selection: &Selection,
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
-        Box::new(Messages::new(&mut self.file, selection))
+        self.file.messages(selection)
     }
 
     fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
         let positions = self.file.index.metadata.clone();
         positions.into_iter().map(|at| self.read_metadata(at)).collect()
     }
+
+    fn read_attachments(&mut self) -> Box<dyn Iterator<Item = Result<Attachment, Error>> + Send + '_> {
+        let IndexedFile { source, index, .. } = &mut self.file;
+        Box::new(index.attachments.iter().map(|info| attachment::load(source, info.position)))
+    }
 }
 
-fn summary<R: Read + Seek>(source: &Source<R>, index: &Index, is_finished: bool) -> Summary {
+fn summary<R: Read + Seek>(file: &IndexedFile<R, Index>, is_finished: bool) -> Summary {
+    let IndexedFile { source, index, .. } = file;
     Summary {
         format: Format::Mcap,
         len: source.len(),
         is_finished,
         start: index.time_range.map(|[start, _]| start),
         end: index.time_range.map(|[_, end]| end),
-        counts: index.counts.clone(),
+        counts: index.bag.counts.clone(),
         chunks: index.totals.clone(),
     }
 }

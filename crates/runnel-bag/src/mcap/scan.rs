@@ -1,16 +1,15 @@
 //! Index made from the records of the whole file.
 
-use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 
 use super::MAGIC;
 use super::attachment::AttachmentInfo;
 use super::channel::{ChannelRecord, SchemaRecord};
 use super::chunk::{ChunkHead, ChunkMessage, Definition, LONGEST_CHUNK};
+use super::head::Head;
 use super::index::Index;
 use super::records::{Fields, MESSAGE_HEAD, op};
-use super::source::{Head, Source};
-use crate::chunks::time_range;
+use crate::chunks::Source;
 use crate::{ChunkInfo, ChunkTotals, Error};
 
 /// Length at which a run of messages outside of chunks ends, in bytes.
@@ -45,7 +44,7 @@ struct Run {
 impl<R: Read + Seek> Scan<'_, R> {
     fn records(&mut self, mut at: u64) -> Result<(), Error> {
         while at < self.source.len() {
-            let head = match self.source.head(at) {
+            let head = match Head::read(self.source, at) {
                 Err(Error::Truncated { .. }) if self.source.is_zero_from(at)? => return Ok(()),
                 head => head?,
             };
@@ -68,14 +67,16 @@ impl<R: Read + Seek> Scan<'_, R> {
         let malformed = || head.malformed("the record is malformed");
         match head.op {
             op::HEADER => {
-                self.index.profile = Fields::new(&self.source.content(head)?).text().ok_or_else(malformed)?;
+                self.index.profile =
+                    Fields::new(&head.read_content(self.source)?).text().ok_or_else(malformed)?;
             }
             op::SCHEMA => {
-                let (id, schema) = SchemaRecord::parse(&self.source.content(head)?).ok_or_else(malformed)?;
+                let (id, schema) =
+                    SchemaRecord::parse(&head.read_content(self.source)?).ok_or_else(malformed)?;
                 self.index.add_schema(id, schema);
             }
             op::CHANNEL => {
-                let channel = ChannelRecord::parse(&self.source.content(head)?).ok_or_else(malformed)?;
+                let channel = ChannelRecord::parse(&head.read_content(self.source)?).ok_or_else(malformed)?;
                 self.index.add_channel(channel);
             }
             op::ATTACHMENT => {
@@ -94,10 +95,10 @@ impl<R: Read + Seek> Scan<'_, R> {
             self.damage = self.damage.take().or(Some(head.malformed("the message is longer than 4 GiB")));
             return Ok(());
         }
-        let start = self.source.start(head, MESSAGE_HEAD as u64)?;
+        let start = head.read_start(self.source, MESSAGE_HEAD as u64)?;
         let message = ChunkMessage::parse(&start, MESSAGE_HEAD)
             .ok_or_else(|| head.malformed("the message has no head"))?;
-        let channel = match self.index.id(head.at, message.channel) {
+        let channel = match self.index.bag.id(head.at, message.channel.into()) {
             Ok(channel) => channel,
             Err(error) => {
                 self.end_run();
@@ -105,7 +106,8 @@ impl<R: Read + Seek> Scan<'_, R> {
                 return Ok(());
             }
         };
-        self.index.count(channel, message.log_time);
+        self.index.bag.count(channel, 1);
+        self.index.extend_time_range([message.log_time; 2]);
         let run = self.run.get_or_insert_with(|| Run::new(head.at, message.log_time));
         run.info.start = run.info.start.min(message.log_time);
         run.info.end = run.info.end.max(message.log_time);
@@ -119,7 +121,7 @@ impl<R: Read + Seek> Scan<'_, R> {
     fn end_run(&mut self) {
         if let Some(Run { info, len }) = self.run.take() {
             self.index.runs.insert(info.position, len);
-            self.index.chunks.push(info);
+            self.index.bag.chunks.push(info);
         }
     }
 
@@ -133,7 +135,7 @@ impl<R: Read + Seek> Scan<'_, R> {
                 // The iteration over the messages reports it too.
                 let [start, end] = chunk.time_range;
                 let info = ChunkInfo { position: head.at, start, end, channels: None, is_damaged: false };
-                self.index.chunks.push(info);
+                self.index.bag.chunks.push(info);
                 self.damage = self.damage.take().or(Some(error));
                 Ok(())
             }
@@ -158,15 +160,8 @@ impl<R: Read + Seek> Scan<'_, R> {
             let len = loaded.data.len() as u64;
             ChunkTotals::add(&mut self.index.totals, compression, chunk.stored, len);
         }
-        if let Some([start, end]) = time_range(&loaded.entries) {
-            let mut channels = BTreeSet::new();
-            for entry in &loaded.entries {
-                self.index.count(entry.channel, entry.log_time);
-                channels.insert(entry.channel);
-            }
-            let channels = Some(channels.into_iter().collect());
-            let is_damaged = damage.is_some();
-            self.index.chunks.push(ChunkInfo { position: head.at, start, end, channels, is_damaged });
+        if let Some(times) = self.index.bag.add_loaded(head.at, &loaded, damage.is_some()) {
+            self.index.extend_time_range(times);
         }
         Ok(damage)
     }

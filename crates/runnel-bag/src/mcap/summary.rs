@@ -5,10 +5,11 @@ use std::io::{Read, Seek};
 
 use super::attachment::AttachmentInfo;
 use super::channel::{ChannelRecord, SchemaRecord};
+use super::head::Head;
 use super::index::Index;
 use super::records::{FOOTER_LEN, Fields, HEAD, op, split_record};
-use super::source::{Head, Source};
 use super::{MAGIC, chunk};
+use crate::chunks::Source;
 use crate::{ChunkInfo, ChunkTotals, Error};
 
 /// Longest summary that is read, in bytes: that of a hundred million messages. Without it the data section is read.
@@ -40,7 +41,7 @@ pub(super) fn footer<R: Read + Seek>(source: &mut Source<R>) -> Result<Option<Fo
     if source.array(at, source.len() - end)? != *MAGIC {
         return Ok(None);
     }
-    let head = source.head(at)?;
+    let head = Head::read(source, at)?;
     if (head.op, head.len) != (op::FOOTER, FOOTER_LEN) {
         return Ok(None);
     }
@@ -82,8 +83,8 @@ pub(super) fn index<R: Read + Seek>(source: &mut Source<R>, footer: &Footer) -> 
 
 /// The profile of the header.
 fn profile<R: Read + Seek>(source: &mut Source<R>) -> Result<String, Error> {
-    let head = source.head(MAGIC.len() as u64)?;
-    let content = source.content(&head)?;
+    let head = Head::read(source, MAGIC.len() as u64)?;
+    let content = head.read_content(source)?;
     let profile = Fields::new(&content).text().filter(|_| head.op == op::HEADER);
     profile.ok_or_else(|| head.malformed("the first record is no header"))
 }
@@ -146,10 +147,11 @@ impl Summary {
         if position >= self.start {
             return Err(head.malformed("the index has a false position of a chunk"));
         }
-        let channels: Vec<_> = offsets.keys().flat_map(|id| self.index.id(head.at, *id)).collect();
+        let channels: Vec<_> =
+            offsets.keys().flat_map(|id| self.index.bag.id(head.at, (*id).into())).collect();
         self.lacks_channels |= channels.len() < offsets.len();
         let channels = Some(channels).filter(|channels| !channels.is_empty());
-        self.index.chunks.push(ChunkInfo { position, start, end, channels, is_damaged: false });
+        self.index.bag.chunks.push(ChunkInfo { position, start, end, channels, is_damaged: false });
         if let Some(compression) = chunk::compression(&name) {
             ChunkTotals::add(&mut self.index.totals, compression, stored, len);
         }
@@ -160,20 +162,21 @@ impl Summary {
     fn complete(mut self) -> Option<Index> {
         let statistics = self.statistics?;
         let index = &mut self.index;
-        let positions: HashSet<u64> = index.chunks.iter().map(|chunk| chunk.position).collect();
+        let chunks = &index.bag.chunks;
+        let positions: HashSet<u64> = chunks.iter().map(|chunk| chunk.position).collect();
         let total = statistics.counts.values().fold(0, |total: u64, count| total.saturating_add(*count));
         let is_complete = !self.lacks_channels
-            && index.chunks.len() == statistics.chunks as usize
-            && positions.len() == index.chunks.len()
-            && index.channels.len() == statistics.channels as usize
+            && chunks.len() == statistics.chunks as usize
+            && positions.len() == chunks.len()
+            && index.bag.channels.len() == statistics.channels as usize
             && total == statistics.messages
-            && (total == 0 || !index.chunks.is_empty());
+            && (total == 0 || !chunks.is_empty());
         if !is_complete {
             return None;
         }
         for (id, count) in statistics.counts {
-            let channel = index.id(0, id).ok()?;
-            index.counts[channel.index()] = count;
+            let channel = index.bag.id(0, id.into()).ok()?;
+            index.bag.count(channel, count);
         }
         index.time_range = (total > 0).then_some(statistics.time_range);
         Some(self.index)

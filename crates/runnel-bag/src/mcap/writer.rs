@@ -15,9 +15,6 @@ use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMess
 /// Bytes of messages after which a chunk ends.
 const CHUNK: u64 = 1 << 20;
 
-/// Longest message, in bytes.
-const LONGEST: usize = 2 << 30;
-
 /// Most channels and most schemas: their ids have 16 bits and begin at 1.
 const MOST_IDS: usize = u16::MAX as usize;
 
@@ -45,7 +42,6 @@ pub struct Writer<D: Disk> {
     /// Records of the summary for attachments and for metadata, with their numbers.
     attachments: (u32, Vec<u8>),
     metadata: (u32, Vec<u8>),
-    is_finished: bool,
 }
 
 impl Profile {
@@ -86,67 +82,12 @@ impl<D: Disk> Writer<D> {
             channels: 0,
             attachments: (0, Vec::new()),
             metadata: (0, Vec::new()),
-            is_finished: false,
         })
-    }
-
-    /// Sets the compression of the chunks to come.
-    ///
-    /// # Errors
-    /// When the format does not have it.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
-        if compression == Compression::Bz2 {
-            let name = compression.name().to_owned();
-            return Err(Error::UnsupportedCompression { at: self.file_len(), name });
-        }
-        self.chunks.set_compression(compression);
-        Ok(())
-    }
-
-    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are
-    /// in memory. Without it, chunks are compressed by the caller.
-    ///
-    /// # Errors
-    /// Those of the output, and if a thread cannot be started.
-    #[cfg(feature = "files")]
-    pub fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
-        self.chunks.set_compression_threads(threads)
-    }
-
-    /// Sets the length of messages at which the chunks to come end, in bytes. The default is 1 MiB.
-    pub fn set_chunk_len(&mut self, bytes: u64) {
-        self.chunks.set_chunk_len(bytes);
-    }
-
-    /// Adds an attachment.
-    ///
-    /// # Errors
-    /// Those of the output.
-    pub fn add_attachment(&mut self, attachment: &Attachment) -> Result<(), Error> {
-        self.check_unfinished()?;
-        self.chunks.end_chunk()?;
-        let head = attachment.head();
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(head.as_bytes());
-        hasher.update(&attachment.data);
-        let out = self.chunks.out();
-        let position = out.position();
-        out.append(&head.into_record_start(op::ATTACHMENT, attachment.data.len() as u64 + 4))?;
-        out.append(&attachment.data)?;
-        out.append(&hasher.finalize().to_le_bytes())?;
-        let len = out.position() - position;
-        self.attachments.0 += 1;
-        self.attachments.1.extend(attachment.index(position, len));
-        Ok(())
     }
 
     /// The disk with what it was given.
     pub fn into_disk(self) -> D {
         self.chunks.into_disk()
-    }
-
-    fn check_unfinished(&self) -> Result<(), Error> {
-        if self.is_finished { Err(Error::Finished) } else { Ok(()) }
     }
 
     /// The id of a channel's schema, 0 without one.
@@ -217,8 +158,21 @@ fn next_id(used: usize, channel: &Channel) -> Result<u16, Error> {
 }
 
 impl<D: Disk> BagWriter for Writer<D> {
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.chunks.set_compression(compression)
+    }
+
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.chunks.set_compression_threads(threads)
+    }
+
+    fn set_chunk_len(&mut self, bytes: u64) {
+        self.chunks.set_chunk_len(bytes);
+    }
+
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
-        self.check_unfinished()?;
+        self.chunks.check_unfinished()?;
         let id = next_id(self.channels, channel)?;
         let schema = self.schema(channel)?;
         let record = channel::record(channel, id, schema);
@@ -229,19 +183,12 @@ impl<D: Disk> BagWriter for Writer<D> {
     }
 
     fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
-        self.check_unfinished()?;
-        let index = message.channel.index();
-        if index >= self.channels {
-            return Err(Error::UnknownChannel { index });
-        }
-        if message.data.len() > LONGEST {
-            return Err(Error::TooLong { len: message.data.len(), limit: LONGEST });
-        }
+        self.chunks.check(message, self.channels)?;
         self.chunks.write(message)
     }
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
-        self.check_unfinished()?;
+        self.chunks.check_unfinished()?;
         self.chunks.end_chunk()?;
         let record =
             Content::default().text(&metadata.name).texts(&metadata.values).into_record(op::METADATA);
@@ -253,13 +200,30 @@ impl<D: Disk> BagWriter for Writer<D> {
         Ok(true)
     }
 
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
+        self.chunks.check_unfinished()?;
+        self.chunks.end_chunk()?;
+        let head = attachment.head();
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(head.as_bytes());
+        hasher.update(&attachment.data);
+        let out = self.chunks.out();
+        let position = out.position();
+        out.append(&head.into_record_start(op::ATTACHMENT, attachment.data.len() as u64 + 4))?;
+        out.append(&attachment.data)?;
+        out.append(&hasher.finalize().to_le_bytes())?;
+        let len = out.position() - position;
+        self.attachments.0 += 1;
+        self.attachments.1.extend(attachment.index(position, len));
+        Ok(true)
+    }
+
     fn flush(&mut self) -> Result<(), Error> {
         self.chunks.flush()
     }
 
     fn sync(&mut self) -> Result<(), Error> {
-        self.chunks.end_chunk()?;
-        Ok(self.chunks.out().sync()?)
+        self.chunks.sync()
     }
 
     fn file_len(&self) -> u64 {
@@ -268,11 +232,9 @@ impl<D: Disk> BagWriter for Writer<D> {
 
     /// Writes the rest and the summary. The checksum of the data section is left out, since the chunks have theirs.
     fn finish(&mut self) -> Result<(), Error> {
-        if self.is_finished {
+        if !self.chunks.finish()? {
             return Ok(());
         }
-        self.is_finished = true;
-        self.chunks.end_chunk()?;
         self.chunks.write_definitions()?;
         let end = Content::default().u32(0).into_record(op::DATA_END);
         self.chunks.out().append(&end)?;

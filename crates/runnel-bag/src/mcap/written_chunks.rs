@@ -28,8 +28,16 @@ fn compression_name(compression: Compression) -> &'static str {
 }
 
 impl ChunkFormat for Chunks {
+    const LONGEST_MESSAGE: usize = 2 << 30;
     const LONGEST: u64 = LONGEST_CHUNK;
-    const HAS_CHECKSUMS: bool = true;
+
+    fn has_compression(compression: Compression) -> bool {
+        compression != Compression::Bz2
+    }
+
+    fn has_checksum(_compression: Compression) -> bool {
+        true
+    }
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         put_head(record, op::MESSAGE, (MESSAGE_HEAD + message.data.len()) as u64);

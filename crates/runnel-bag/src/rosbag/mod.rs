@@ -2,10 +2,11 @@
 
 mod channel;
 mod chunk;
+mod head;
+mod index;
 mod reader;
 mod records;
 mod scan;
-mod source;
 mod stored_chunk;
 #[cfg(test)]
 mod tests;

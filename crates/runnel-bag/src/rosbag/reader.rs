@@ -2,11 +2,11 @@
 
 use std::io::{Read, Seek};
 
+use super::head::Head;
+use super::index::Index;
 use super::records::{MAGIC, Op};
-use super::scan::{self, Index};
-use super::source::{Head, Source};
 use super::stored_chunk;
-use crate::chunks::{ChunkSource, LoadedChunk, Messages};
+use crate::chunks::{IndexedFile, Source};
 use crate::{
     BagReader, Channel, ChunkInfo, ChunkTotals, Compression, Error, Format, Message, Selection, Summary,
 };
@@ -16,14 +16,8 @@ use crate::{
 /// The index at the end of the file says where the messages are. Where it is missing or damaged, because the recorder
 /// was killed or the file is cut, [`Reader::open`] reads the whole file and finds every message that is complete.
 pub struct Reader<R> {
-    file: IndexedFile<R>,
+    file: IndexedFile<R, Index>,
     summary: Summary,
-    damage: Option<Error>,
-}
-
-struct IndexedFile<R> {
-    source: Source<R>,
-    index: Index,
 }
 
 impl<R: Read + Seek> Reader<R> {
@@ -35,27 +29,20 @@ impl<R: Read + Seek> Reader<R> {
     pub fn open(input: R) -> Result<Self, Error> {
         let mut source = Source::new(input)?;
         check_magic(&mut source)?;
-        let header = source.head(MAGIC.len() as u64)?;
+        let header = Head::read(&mut source, MAGIC.len() as u64)?;
         let index_position = check_header(&header)?;
-        let (index, damage) = match index_position {
-            0 => scan::file(&mut source, header.end())?,
-            position => match scan::index(&mut source, &header, position) {
-                Ok(index) => (index, None),
-                Err(Error::Io(error)) => return Err(Error::Io(error)),
-                Err(error) => {
-                    let (index, damage) = scan::file(&mut source, header.end())?;
-                    (index, damage.or(Some(error)))
-                }
-            },
+        let index = match index_position {
+            0 => Ok(None),
+            position => Index::read(&mut source, &header, position).map(Some),
         };
-        let mut file = IndexedFile { source, index };
-        let summary = file.summary(index_position != 0)?;
-        Ok(Self { file, summary, damage })
+        let mut file = IndexedFile::new(source, index)?;
+        let summary = summary(&mut file, index_position != 0)?;
+        Ok(Self { file, summary })
     }
 
     /// The chunks that have messages, in the order of the file.
     pub fn chunks(&self) -> &[ChunkInfo] {
-        &self.file.index.chunks
+        &self.file.index.bag.chunks
     }
 
     #[cfg(test)]
@@ -63,7 +50,7 @@ impl<R: Read + Seek> Reader<R> {
         &mut self,
         memory_limit: usize,
     ) -> impl Iterator<Item = Result<Message, Error>> {
-        Messages::new(&mut self.file, &Selection::default()).with_memory_limit(memory_limit)
+        crate::chunks::Messages::new(&mut self.file, &Selection::default()).with_memory_limit(memory_limit)
     }
 }
 
@@ -73,75 +60,58 @@ impl<R: Read + Seek + Send> BagReader for Reader<R> {
     }
 
     fn channels(&self) -> &[Channel] {
-        &self.file.index.channels
+        &self.file.index.bag.channels
     }
 
     fn damage(&self) -> Option<&Error> {
-        self.damage.as_ref()
+        self.file.damage.as_ref()
     }
 
     fn messages(
         &mut self,
         selection: &Selection,
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
-        Box::new(Messages::new(&mut self.file, selection))
+        self.file.messages(selection)
     }
 }
 
-impl<R: Read + Seek> IndexedFile<R> {
-    fn summary(&mut self, is_finished: bool) -> Result<Summary, Error> {
-        let totals = self.totals()?;
-        let Index { chunks, counts, .. } = &self.index;
-        Ok(Summary {
-            format: Format::Rosbag,
-            len: self.source.len(),
-            is_finished,
-            start: chunks.iter().map(|chunk| chunk.start).min(),
-            end: chunks.iter().map(|chunk| chunk.end).max(),
-            counts: counts.clone(),
-            chunks: totals,
-        })
-    }
-
-    /// Totals of the chunks, from their headers. Chunks with a malformed header are left out.
-    fn totals(&mut self) -> Result<Vec<(Compression, ChunkTotals)>, Error> {
-        let mut totals = Vec::new();
-        for chunk in &self.index.chunks {
-            let head = match self.source.head(chunk.position) {
-                Err(Error::Io(error)) => return Err(Error::Io(error)),
-                head => head,
-            };
-            let Ok(head) = head else { continue };
-            if let Ok((compression, size)) = stored_chunk::fields(&head) {
-                ChunkTotals::add(&mut totals, compression, head.data_len.into(), size.into());
-            }
-        }
-        Ok(totals)
-    }
+fn summary<R: Read + Seek>(file: &mut IndexedFile<R, Index>, is_finished: bool) -> Result<Summary, Error> {
+    let totals = totals(file)?;
+    let IndexedFile { source, index: Index { bag }, .. } = file;
+    Ok(Summary {
+        format: Format::Rosbag,
+        len: source.len(),
+        is_finished,
+        start: bag.chunks.iter().map(|chunk| chunk.start).min(),
+        end: bag.chunks.iter().map(|chunk| chunk.end).max(),
+        counts: bag.counts.clone(),
+        chunks: totals,
+    })
 }
 
-impl<R: Read + Seek> ChunkSource for IndexedFile<R> {
-    fn chunks(&self) -> &[ChunkInfo] {
-        &self.index.chunks
-    }
-
-    fn load(&mut self, chunk: usize) -> Result<LoadedChunk, Error> {
-        let ChunkInfo { position, is_damaged, .. } = self.index.chunks[chunk];
-        let head = self.source.head(position)?;
-        let (loaded, damage) = stored_chunk::load(&mut self.source, &head)?;
-        match damage {
-            Some(error) if !is_damaged => Err(error),
-            _ => self.index.loaded(position, loaded),
+/// Totals of the chunks, from their headers. Chunks with a malformed header are left out.
+fn totals<R: Read + Seek>(
+    file: &mut IndexedFile<R, Index>,
+) -> Result<Vec<(Compression, ChunkTotals)>, Error> {
+    let mut totals = Vec::new();
+    for chunk in &file.index.bag.chunks {
+        let head = match Head::read(&mut file.source, chunk.position) {
+            Err(Error::Io(error)) => return Err(Error::Io(error)),
+            head => head,
+        };
+        let Ok(head) = head else { continue };
+        if let Ok((compression, size)) = stored_chunk::fields(&head) {
+            ChunkTotals::add(&mut totals, compression, head.data_len.into(), size.into());
         }
     }
+    Ok(totals)
 }
 
 fn check_magic<R: Read + Seek>(source: &mut Source<R>) -> Result<(), Error> {
-    let mut magic = [0; MAGIC.len()];
-    if source.len() < MAGIC.len() as u64 {
-        return Err(Error::NotABag);
-    }
-    source.fill(0, 0, &mut magic)?;
+    let magic = match source.array::<{ MAGIC.len() }>(0, 0) {
+        Err(Error::Truncated { .. }) => return Err(Error::NotABag),
+        magic => magic?,
+    };
     if magic == *MAGIC {
         return Ok(());
     }

@@ -10,11 +10,21 @@
 //! and at the end the connections again and the positions of the chunks. In the header of an unfinished bag the
 //! position of the connections is 0; `rosbag reindex` repairs such a bag. Source: wiki.ros.org/Bags/Format/2.0.
 
+use crate::Compression;
+
+/// Compressions that the format has.
+pub(crate) const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
+
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
 
 /// First line of a bag.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
+
+/// Field of an uncompressed chunk's header with the CRC-32 of its data; 0 if it is unknown. It is not part of format 2.0,
+/// whose readers skip unknown fields: without it, what a power failure left out of an unfinished bag would be read as
+/// zeros.
+pub(crate) const CHECKSUM: &str = "runnel_crc32";
 
 /// Bytes of the bag header with its padding, so that it can be overwritten in place. rosbag also overwrites it when
 /// it repairs a bag.

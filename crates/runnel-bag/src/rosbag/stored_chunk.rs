@@ -4,13 +4,11 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use super::chunk::Contents;
-use super::records::Op;
-use super::source::{Head, Source};
+use super::head::Head;
+use super::records::{CHECKSUM, COMPRESSIONS, Op};
+use crate::chunks::Source;
 use crate::limits::longest_decompressed;
 use crate::{Compression, Error};
-
-/// Compressions that format 2.0 has.
-const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
 
 /// A chunk in memory.
 pub(super) struct StoredChunk {
@@ -31,11 +29,16 @@ pub(super) fn load<R: Read + Seek>(
         return Err(head.malformed("the chunk is longer than 1024 times its compressed data"));
     }
     let mut data = Vec::new();
-    let mut damage = match compression.decompress(source.stream(head)?, longest.min(size.into()), &mut data) {
-        Ok(()) => None,
-        Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
-        Err(error) => Some(Error::Decompression { at: head.at, source: error }),
-    };
+    let mut damage =
+        match compression.decompress(head.data_stream(source)?, longest.min(size.into()), &mut data) {
+            Ok(()) => None,
+            Err(_) if is_truncated => Some(Error::Truncated { at: head.at }),
+            Err(error) => Some(Error::Decompression { at: head.at, source: error }),
+        };
+    let checksum = head.fields().u32(CHECKSUM).unwrap_or(0);
+    if damage.is_none() && checksum != 0 && checksum != crc32fast::hash(&data) {
+        return Err(Error::Checksum { at: head.at });
+    }
     let contents = Contents::parse(&data);
     if let (Some(reason), None) = (contents.damage, &damage) {
         damage = Some(head.malformed(reason));

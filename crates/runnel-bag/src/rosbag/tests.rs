@@ -203,6 +203,28 @@ fn complete_chunks_before_a_cut_are_read() {
     }
 }
 
+/// What a power failure left out is zeros.
+#[test]
+fn gap_in_an_uncompressed_chunk_is_an_error() {
+    let script: Vec<Written> = (1..20).map(|number| ("/chatter", number, vec![number as u8; 600])).collect();
+    for finishes in [true, false] {
+        let mut bag = bag(&script, Compression::None, finishes);
+        let place = bag.windows(600).position(|bytes| bytes == [7; 600]).unwrap();
+        bag[place + 50..place + 550].fill(0);
+        let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
+        let results: Vec<_> = reader.messages(&Selection::default()).collect();
+        let sound = results.iter().filter_map(|result| result.as_ref().ok());
+        assert!(sound.clone().all(|message| message.data.iter().all(|byte| *byte != 0)));
+        let is_reported = results.iter().any(|result| matches!(result, Err(Error::Checksum { .. })));
+        if finishes {
+            assert!(is_reported && sound.count() == 14, "the other chunks are read");
+        } else {
+            assert!(matches!(reader.damage(), Some(Error::Checksum { .. })), "{:?}", reader.damage());
+            assert_eq!(sound.count(), 5, "as rosbag, which cuts the bag at the first damage");
+        }
+    }
+}
+
 #[test]
 fn damage_is_an_error_and_never_a_panic() {
     // Both decompressors begin with megabytes of buffers.

@@ -3,7 +3,7 @@
 use std::io::{Seek, Write};
 
 use super::channel;
-use super::records::{self, Fields, LATEST, MAGIC, Op, put, put_head};
+use super::records::{self, COMPRESSIONS, Fields, LATEST, MAGIC, Op, put, put_head};
 use crate::chunks::{ChunkData, ChunkFormat, ChunkWriter, FinishedChunk};
 use crate::disk::{BlockWriter, Disk, Plain};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, NewMessage};
@@ -20,7 +20,6 @@ pub struct Writer<D: Disk> {
     chunks: ChunkWriter<D, Chunks>,
     /// The record of each channel.
     channels: Vec<Vec<u8>>,
-    is_finished: bool,
 }
 
 /// The chunks in the file.
@@ -53,60 +52,31 @@ impl<D: Disk> Writer<D> {
         let mut out = BlockWriter::new(disk).with_rewritable_start(start.len());
         out.append(&start)?;
         let chunks = ChunkWriter::new(out, Chunks::default(), CHUNK);
-        Ok(Self { chunks, channels: Vec::new(), is_finished: false })
-    }
-
-    /// Sets the compression of the chunks to come.
-    ///
-    /// # Errors
-    /// When the format does not have it.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
-        if compression == Compression::Zstd {
-            let name = compression.name().to_owned();
-            return Err(Error::UnsupportedCompression { at: self.file_len(), name });
-        }
-        self.chunks.set_compression(compression);
-        Ok(())
-    }
-
-    /// Compresses the chunks to come on this many threads of their own, at least one. At most twice as many chunks are
-    /// in memory. Without it, chunks are compressed by the caller.
-    ///
-    /// # Errors
-    /// Those of the output, and if a thread cannot be started.
-    #[cfg(feature = "files")]
-    pub fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
-        self.chunks.set_compression_threads(threads)
-    }
-
-    /// Sets the length of messages at which the chunks to come end, in bytes. The default is 768 KiB.
-    pub fn set_chunk_len(&mut self, bytes: u64) {
-        self.chunks.set_chunk_len(bytes);
+        Ok(Self { chunks, channels: Vec::new() })
     }
 
     /// The disk with what it was given.
     pub fn into_disk(self) -> D {
         self.chunks.into_disk()
     }
-
-    fn check(&self, message: &NewMessage<'_>) -> Result<(), Error> {
-        let index = message.channel.index();
-        if self.is_finished {
-            Err(Error::Finished)
-        } else if index >= self.channels.len() {
-            Err(Error::UnknownChannel { index })
-        } else if message.data.len() > LONGEST {
-            Err(Error::TooLong { len: message.data.len(), limit: LONGEST })
-        } else if message.log_time > LATEST {
-            Err(Error::TooLate { time: message.log_time })
-        } else {
-            Ok(())
-        }
-    }
 }
 
 impl<D: Disk> BagWriter for Writer<D> {
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.chunks.set_compression(compression)
+    }
+
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.chunks.set_compression_threads(threads)
+    }
+
+    fn set_chunk_len(&mut self, bytes: u64) {
+        self.chunks.set_chunk_len(bytes);
+    }
+
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
+        self.chunks.check_unfinished()?;
         let id = ChannelId(self.channels.len() as u32);
         let record = channel::record(channel, id)?;
         self.chunks.define(&record);
@@ -115,7 +85,10 @@ impl<D: Disk> BagWriter for Writer<D> {
     }
 
     fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
-        self.check(message)?;
+        self.chunks.check(message, self.channels.len())?;
+        if message.log_time > LATEST {
+            return Err(Error::TooLate { time: message.log_time });
+        }
         self.chunks.write(message)
     }
 
@@ -124,8 +97,7 @@ impl<D: Disk> BagWriter for Writer<D> {
     }
 
     fn sync(&mut self) -> Result<(), Error> {
-        self.chunks.end_chunk()?;
-        Ok(self.chunks.out().sync()?)
+        self.chunks.sync()
     }
 
     fn file_len(&self) -> u64 {
@@ -133,11 +105,9 @@ impl<D: Disk> BagWriter for Writer<D> {
     }
 
     fn finish(&mut self) -> Result<(), Error> {
-        if self.is_finished {
+        if !self.chunks.finish()? {
             return Ok(());
         }
-        self.is_finished = true;
-        self.chunks.end_chunk()?;
         let index = self.chunks.out().position();
         let mut end = self.channels.concat();
         let Chunks(chunks) = self.chunks.format();
@@ -158,8 +128,17 @@ fn start_of_file(index: u64, channels: u32, chunks: u32) -> Vec<u8> {
 }
 
 impl ChunkFormat for Chunks {
+    const LONGEST_MESSAGE: usize = LONGEST;
     const LONGEST: u64 = LONGEST as u64;
-    const HAS_CHECKSUMS: bool = false;
+
+    fn has_compression(compression: Compression) -> bool {
+        COMPRESSIONS.contains(&compression)
+    }
+
+    /// LZ4 and bzip2 have checksums of their own.
+    fn has_checksum(compression: Compression) -> bool {
+        compression == Compression::None
+    }
 
     fn put_message_head(message: &NewMessage<'_>, record: &mut Vec<u8>) {
         let fields = Fields::of(Op::Message)
@@ -169,9 +148,12 @@ impl ChunkFormat for Chunks {
     }
 
     fn chunk_head(data: &ChunkData) -> Vec<u8> {
-        let fields = Fields::of(Op::Chunk)
+        let mut fields = Fields::of(Op::Chunk)
             .with("compression", data.compression.name().as_bytes())
             .with("size", &(data.len as u32).to_le_bytes());
+        if Self::has_checksum(data.compression) {
+            fields = fields.with(records::CHECKSUM, &data.checksum.to_le_bytes());
+        }
         let mut head = Vec::new();
         put_head(&mut head, &fields, data.stored as usize);
         head

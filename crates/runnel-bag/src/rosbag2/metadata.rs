@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use runnel_core::yaml::{YamlNode, YamlValue, parse_documents};
 
-use super::qos;
+use super::offered_qos;
 use super::yaml::{elements, member, member_int, member_text, text};
 use crate::Error;
 
@@ -115,7 +115,7 @@ fn topic(node: &YamlNode) -> Result<TopicInfo, Error> {
         name: required_text(topic, "name")?,
         type_name: required_text(topic, "type")?,
         serialization_format: required_text(topic, "serialization_format")?,
-        offered_qos: member(topic, "offered_qos_profiles").and_then(qos::offered_qos),
+        offered_qos: member(topic, "offered_qos_profiles").and_then(offered_qos::offered_qos),
         type_hash: Some(member_text(topic, "type_description_hash")).filter(|hash| !hash.is_empty()),
         message_count: number(Some(node), "message_count")?,
     })

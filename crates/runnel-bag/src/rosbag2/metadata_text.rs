@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
-use super::qos;
+use super::offered_qos;
 use super::yaml::quoted;
 
 /// The text of `metadata.yaml` in version 9, whatever [`BagMetadata::version`] says.
@@ -37,7 +37,7 @@ impl Display for TopicInfo {
         writeln!(f, "        name: {}", quoted(&self.name))?;
         writeln!(f, "        type: {}", quoted(&self.type_name))?;
         writeln!(f, "        serialization_format: {}", quoted(&self.serialization_format))?;
-        match self.offered_qos.as_deref().and_then(|offered| qos::in_words(offered, 10)) {
+        match self.offered_qos.as_deref().and_then(|offered| offered_qos::in_words(offered, 10)) {
             Some(profiles) => write!(f, "        offered_qos_profiles:\n{profiles}")?,
             None => writeln!(f, "        offered_qos_profiles: []")?,
         }

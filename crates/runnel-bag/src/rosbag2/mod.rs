@@ -1,9 +1,10 @@
 //! Folders of `ros2 bag`: a file `metadata.yaml`, and MCAP or SQLite files of which each continues the one before.
 
+mod folder_writer;
 mod merge;
 mod metadata;
 mod metadata_text;
-mod qos;
+pub mod offered_qos;
 mod reader;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -12,11 +13,14 @@ mod tests;
 #[cfg(feature = "sqlite")]
 mod untrusted_database;
 mod writer;
+mod written_file;
 mod yaml;
 
+pub use folder_writer::{Folder, FolderWriter};
 pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
 pub use reader::{BagFile, Reader};
-pub use writer::{Folder, Writer};
+pub use writer::Writer;
+pub use written_file::FileWriter;
 
 /// Name of the file that describes the bag.
 pub const METADATA_FILE: &str = "metadata.yaml";

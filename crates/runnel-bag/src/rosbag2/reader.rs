@@ -7,6 +7,7 @@ use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
 use crate::bag::SelectedChannels;
 use crate::compression::decompress_message;
+use crate::mcap::Attachment;
 use crate::{
     BagReader, Bytes, Channel, ChannelId, ChunkTotals, Encoding, Error, Format, Message, Metadata, Selection,
     Summary,
@@ -100,6 +101,12 @@ impl BagReader for Reader {
             all.extend(file.reader.metadata().map_err(|error| error.in_file(&file.path))?);
         }
         Ok(all)
+    }
+
+    fn read_attachments(&mut self) -> Box<dyn Iterator<Item = Result<Attachment, Error>> + Send + '_> {
+        Box::new(self.files.iter_mut().flat_map(|BagFile { path, reader }| {
+            reader.read_attachments().map(|read| read.map_err(|error| error.in_file(path)))
+        }))
     }
 }
 

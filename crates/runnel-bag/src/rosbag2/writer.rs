@@ -1,51 +1,31 @@
 //! Writer of folders with MCAP files.
 
-use std::io;
-
-use super::metadata::{BagMetadata, FileInfo, TopicInfo};
-use super::qos;
+use super::folder_writer::{Folder, FolderWriter};
+use super::written_file::FileWriter;
 use crate::disk::Disk;
-use crate::mcap::{self, Profile};
+use crate::mcap::{Attachment, Profile};
 use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
-/// A folder that takes the files of a bag.
-pub trait Folder {
-    /// A file of the bag.
-    type Disk: Disk;
-
-    /// Creates an empty file of this name.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    fn create(&mut self, name: &str) -> io::Result<Self::Disk>;
-
-    /// Writes or replaces `metadata.yaml`.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    fn write_metadata(&mut self, text: &str) -> io::Result<()>;
-}
-
-/// A folder in progress. `metadata.yaml` is written at each split and at the end: without it, readers take the files as
-/// they are.
+/// A folder in progress, as one bag with the same channels in all files. `metadata.yaml` is written at each split and at
+/// the end: without it, readers take the files as they are.
 pub struct Writer<F: Folder> {
-    folder: F,
-    /// Name of the bag, with which the names of the files begin.
-    name: String,
-    profile: Profile,
-    compression: Compression,
-    file: mcap::Writer<F::Disk>,
-    /// The file in progress.
-    info: FileInfo,
-    /// Log time of its latest message.
-    end: u64,
+    folder: FolderWriter<F>,
+    file: FileWriter<F::Disk>,
+    settings: Settings,
     channels: Vec<Channel>,
-    /// Number of messages of each channel.
-    counts: Vec<u64>,
-    metadata: BagMetadata,
     /// Length of the finished files, in bytes.
     finished_len: u64,
     is_finished: bool,
+}
+
+/// How each file is written.
+#[derive(Clone, Copy, Default)]
+struct Settings {
+    profile: Profile,
+    compression: Compression,
+    #[cfg(feature = "files")]
+    compression_threads: Option<usize>,
+    chunk_len: Option<u64>,
 }
 
 impl<F: Folder> Writer<F> {
@@ -53,44 +33,16 @@ impl<F: Folder> Writer<F> {
     ///
     /// # Errors
     /// Those of the folder.
-    pub fn new(mut folder: F, name: &str, profile: Profile, ros_distro: &str) -> Result<Self, Error> {
-        let path = file_name(name, 0);
-        let file = mcap::Writer::on_disk(folder.create(&path)?, profile)?;
-        let metadata = BagMetadata {
-            version: 9,
-            storage: "mcap".to_owned(),
-            ros_distro: ros_distro.to_owned(),
-            ..BagMetadata::default()
-        };
-        Ok(Self {
-            folder,
-            name: name.to_owned(),
-            profile,
-            compression: Compression::None,
-            file,
-            info: FileInfo { path, ..FileInfo::default() },
-            end: 0,
-            channels: Vec::new(),
-            counts: Vec::new(),
-            metadata,
-            finished_len: 0,
-            is_finished: false,
-        })
+    pub fn new(folder: F, name: &str, profile: Profile, ros_distro: &str) -> Result<Self, Error> {
+        let mut folder = FolderWriter::new(folder, name, ros_distro);
+        let file = folder.begin_file(profile)?;
+        let settings = Settings { profile, ..Settings::default() };
+        Ok(Self { folder, file, settings, channels: Vec::new(), finished_len: 0, is_finished: false })
     }
 
-    /// Sets the compression of the chunks to come.
-    ///
-    /// # Errors
-    /// When MCAP does not have it.
-    pub fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
-        self.file.set_compression(compression)?;
-        self.compression = compression;
-        Ok(())
-    }
-
-    /// Adds a text to the field `custom_data` of the metadata.
+    /// Adds a text to the field `custom_data` of the metadata. The files that were begun before lack it.
     pub fn add_custom_data(&mut self, key: &str, value: &str) {
-        self.metadata.custom_data.insert(key.to_owned(), value.to_owned());
+        self.folder.add_custom_data(key, value);
     }
 
     /// Length of the file in progress, in bytes.
@@ -103,100 +55,80 @@ impl<F: Folder> Writer<F> {
     /// # Errors
     /// Those of the folder.
     pub fn split(&mut self) -> Result<(), Error> {
+        if self.is_finished {
+            return Err(Error::Finished);
+        }
         self.finish_file()?;
-        let path = file_name(&self.name, self.metadata.files.len());
-        let mut file = mcap::Writer::on_disk(self.folder.create(&path)?, self.profile)?;
-        file.set_compression(self.compression)?;
+        let mut file = self.folder.begin_file(self.settings.profile)?;
+        self.settings.apply(&mut file)?;
         for channel in &self.channels {
             file.add_channel(channel)?;
         }
         self.file = file;
-        self.info = FileInfo { path, ..FileInfo::default() };
         Ok(())
     }
 
     /// The folder.
     pub fn into_folder(self) -> F {
-        self.folder
+        self.folder.into_folder()
     }
 
     fn finish_file(&mut self) -> Result<(), Error> {
-        if self.is_finished {
-            return Err(Error::Finished);
-        }
-        self.metadata.files.push(self.info.clone());
-        self.update_metadata();
-        let text = self.metadata.to_string();
-        let values = [("serialized_metadata".to_owned(), text.clone())].into();
-        self.file.add_metadata(&Metadata { name: "rosbag2".to_owned(), values })?;
         self.file.finish()?;
         self.finished_len += self.file.file_len();
-        Ok(self.folder.write_metadata(&text)?)
-    }
-
-    fn update_metadata(&mut self) {
-        let with_messages = || self.metadata.files.iter().filter(|file| file.message_count > 0);
-        let start = with_messages().map(|file| file.start).min().unwrap_or(0);
-        let end = with_messages().map(|file| file.start + file.duration).max().unwrap_or(0);
-        self.metadata.start = start;
-        self.metadata.duration = end - start;
-        self.metadata.message_count = self.counts.iter().sum();
-        self.metadata.topics = topics(&self.channels, &self.counts);
+        self.folder.write_metadata()
     }
 }
 
-fn file_name(bag: &str, number: usize) -> String {
-    format!("{bag}_{number}.mcap")
-}
-
-/// The topics, each once.
-fn topics(channels: &[Channel], counts: &[u64]) -> Vec<TopicInfo> {
-    let mut topics: Vec<TopicInfo> = Vec::new();
-    for (channel, count) in channels.iter().zip(counts) {
-        match topics.iter_mut().find(|topic| topic.name == channel.topic) {
-            Some(topic) => topic.message_count += count,
-            None => topics.push(TopicInfo {
-                name: channel.topic.clone(),
-                type_name: channel.type_name.clone(),
-                serialization_format: channel.encoding.name().to_owned(),
-                offered_qos: channel.offered_qos.clone(),
-                type_hash: channel.type_hash.clone(),
-                message_count: *count,
-            }),
+impl Settings {
+    fn apply<D: Disk>(self, file: &mut FileWriter<D>) -> Result<(), Error> {
+        file.set_compression(self.compression)?;
+        #[cfg(feature = "files")]
+        if let Some(threads) = self.compression_threads {
+            file.set_compression_threads(threads)?;
         }
+        if let Some(bytes) = self.chunk_len {
+            file.set_chunk_len(bytes);
+        }
+        Ok(())
     }
-    topics
 }
 
 impl<F: Folder> BagWriter for Writer<F> {
+    fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+        self.file.set_compression(compression)?;
+        self.settings.compression = compression;
+        Ok(())
+    }
+
+    #[cfg(feature = "files")]
+    fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+        self.file.set_compression_threads(threads)?;
+        self.settings.compression_threads = Some(threads);
+        Ok(())
+    }
+
+    fn set_chunk_len(&mut self, bytes: u64) {
+        self.file.set_chunk_len(bytes);
+        self.settings.chunk_len = Some(bytes);
+    }
+
     fn add_channel(&mut self, channel: &Channel) -> Result<ChannelId, Error> {
-        let mut channel = channel.clone();
-        // Version 9 has words, also in the files.
-        if let Some(words) = channel.offered_qos.as_ref().and_then(|offered| qos::in_words(offered, 0)) {
-            channel.offered_qos = Some(words);
-        }
-        let id = self.file.add_channel(&channel)?;
-        self.channels.push(channel);
-        self.counts.push(0);
+        let id = self.file.add_channel(channel)?;
+        self.channels.push(channel.clone());
         Ok(id)
     }
 
     fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
-        self.file.write(message)?;
-        self.counts[message.channel.index()] += 1;
-        if self.info.message_count == 0 {
-            self.info.start = message.log_time;
-            self.end = message.log_time;
-        }
-        self.info.start = self.info.start.min(message.log_time);
-        self.end = self.end.max(message.log_time);
-        self.info.duration = self.end - self.info.start;
-        self.info.message_count += 1;
-        Ok(())
+        self.file.write(message)
     }
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         self.file.add_metadata(metadata)
+    }
+
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
+        self.file.add_attachment(attachment)
     }
 
     fn flush(&mut self) -> Result<(), Error> {

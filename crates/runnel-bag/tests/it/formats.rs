@@ -19,7 +19,6 @@ pub type Logged = (u64, Vec<u8>);
 pub struct Read {
     /// The messages that can be read.
     pub messages: Vec<Logged>,
-    pub is_finished: bool,
     pub is_damaged: bool,
 }
 
@@ -28,8 +27,6 @@ pub struct Format<D> {
     pub name: &'static str,
     pub writer: fn(D) -> Result<Box<dyn BagWriter>, Error>,
     pub read: fn(Vec<u8>) -> Read,
-    /// Whether damage within a chunk is found.
-    pub has_checksums: bool,
     /// One of this many repetitions is enough.
     pub share: u64,
 }
@@ -43,34 +40,15 @@ const LZ4_SHARE: u64 = 10;
 /// All formats of one file.
 pub fn formats<D: Disk + 'static>() -> Vec<Format<D>> {
     vec![
-        Format {
-            name: "rosbag",
-            writer: |disk| rosbag_writer(disk, NONE),
-            read: rosbag,
-            has_checksums: false,
-            share: 1,
-        },
+        Format { name: "rosbag", writer: |disk| rosbag_writer(disk, NONE), read: rosbag, share: 1 },
         Format {
             name: "rosbag with lz4",
             writer: |disk| rosbag_writer(disk, LZ4),
             read: rosbag,
-            has_checksums: true,
             share: LZ4_SHARE,
         },
-        Format {
-            name: "MCAP",
-            writer: |disk| mcap_writer(disk, NONE),
-            read: mcap,
-            has_checksums: true,
-            share: 1,
-        },
-        Format {
-            name: "MCAP with lz4",
-            writer: |disk| mcap_writer(disk, LZ4),
-            read: mcap,
-            has_checksums: true,
-            share: LZ4_SHARE,
-        },
+        Format { name: "MCAP", writer: |disk| mcap_writer(disk, NONE), read: mcap, share: 1 },
+        Format { name: "MCAP with lz4", writer: |disk| mcap_writer(disk, LZ4), read: mcap, share: LZ4_SHARE },
     ]
 }
 
@@ -98,10 +76,10 @@ fn mcap(bytes: Vec<u8>) -> Read {
 }
 
 fn read(reader: &mut dyn BagReader) -> Read {
-    let (is_finished, is_damaged) = (reader.summary().is_finished, reader.damage().is_some());
+    let is_damaged = reader.damage().is_some();
     let messages = reader.messages(&Selection::default()).filter_map(Result::ok);
     let messages = messages.map(|message| (message.log_time, message.data.to_vec())).collect();
-    Read { messages, is_finished, is_damaged }
+    Read { messages, is_damaged }
 }
 
 /// A channel of ROS 1, with a definition of some length.

@@ -11,7 +11,6 @@ pub mod inputs;
 mod keys;
 mod merge;
 pub mod new_bag;
-mod offered_qos;
 pub mod play;
 pub mod quantity;
 pub mod record;

@@ -1,5 +1,5 @@
 use crate::Error;
-use crate::rosbag2::qos::in_words;
+use crate::rosbag2::offered_qos::in_words;
 use crate::rosbag2::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
 
 /// Offered QoS in words, as version 9 has it.

@@ -1,5 +1,7 @@
 #[cfg(feature = "files")]
 mod folder;
+#[cfg(feature = "files")]
+mod folder_writer;
 mod metadata;
 #[cfg(all(feature = "sqlite", feature = "zstd"))]
 mod sqlite;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use runnel::core::schema::{Generation, Schema, TypeName};
 use runnel::{QoS, Reliability};
+use runnel_bag::rosbag2::offered_qos;
 use runnel_bag::{Channel, Encoding, SchemaLanguage};
 
-use crate::bag::offered_qos;
 use crate::bag::record::has_sum;
 use crate::types::Types;
 

@@ -14,6 +14,7 @@ use runnel::bridge::bridge_of_node;
 use runnel::core::names::DdsTopic;
 use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::{Context, Graphs, Node, QoS, RawMessage, Ros2Graph, Subscription, SubscriptionOptions};
+use runnel_bag::rosbag2::offered_qos;
 use runnel_io::clock;
 
 use super::arrival::Arrival;
@@ -23,7 +24,7 @@ use super::loss::Counts;
 use super::periodic_sync::PeriodicSync;
 use super::sink::{Bags, Sink};
 use super::topic_selection::TopicSelection;
-use crate::bag::{MASTER_DEADLINE, offered_qos};
+use crate::bag::MASTER_DEADLINE;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::graphs::{Topics, is_publisher};

@@ -2,7 +2,7 @@
 
 use runnel_core::yaml::{YamlNode, YamlValue, parse_documents};
 
-use super::yaml::{int, member_int, put, text};
+use super::super::yaml::{int, member_int, put, text};
 
 /// Words of version 9 for the numbers of earlier ones, which are those of rmw.
 const WORDS: [(&str, &[&str]); 4] = [
@@ -16,13 +16,13 @@ const WORDS: [(&str, &[&str]); 4] = [
 ];
 
 /// Seconds and nanoseconds of an infinite duration in rmw.
-const INFINITE: [(&str, i128); 2] = [("sec", 9_223_372_036), ("nsec", 854_775_807)];
+pub(super) const INFINITE: [(&str, i128); 2] = [("sec", 9_223_372_036), ("nsec", 854_775_807)];
 
 /// Seconds from which a duration is infinite: Fast DDS and Connext write 2^31-1 s.
 const LONGEST: i128 = 0x7FFF_FFFF;
 
 /// The list of profiles as text, from the list of version 9 or the text of earlier ones; `None` without profiles.
-pub(super) fn offered_qos(node: &YamlNode) -> Option<String> {
+pub(in super::super) fn offered_qos(node: &YamlNode) -> Option<String> {
     match text(node) {
         Some(text) => Some(text.to_owned()).filter(|text| !["", "[]", "~"].contains(&text.trim())),
         None => {
@@ -35,7 +35,7 @@ pub(super) fn offered_qos(node: &YamlNode) -> Option<String> {
 
 /// The profiles in the spelling of version 9, indented by this many spaces; `None` if the text is no list of
 /// profiles.
-pub(super) fn in_words(offered: &str, indent: usize) -> Option<String> {
+pub(in super::super) fn in_words(offered: &str, indent: usize) -> Option<String> {
     let mut documents = parse_documents(offered).ok()?;
     let YamlValue::List(profiles) = &mut documents.first_mut()?.value else { return None };
     for profile in profiles.iter_mut() {
@@ -56,10 +56,8 @@ fn spell(policy: &str, value: &mut YamlNode) -> Option<()> {
     } else {
         text(value)?;
     }
-    let words = WORDS.into_iter().find(|(name, _)| *name == policy);
-    if let (Some((_, words)), Some(number)) = (words, int(value)) {
-        let word = usize::try_from(number).ok().and_then(|number| words.get(number)).unwrap_or(&"unknown");
-        value.value = YamlValue::Plain((*word).to_owned());
+    if let (true, Some(word)) = (int(value).is_some(), word(policy, value)) {
+        value.value = YamlValue::Plain(word);
     }
     if member_int(value, "sec").is_some_and(|sec| sec >= LONGEST) {
         let plain = |text: String| YamlNode { tag: None, value: YamlValue::Plain(text) };
@@ -67,4 +65,13 @@ fn spell(policy: &str, value: &mut YamlNode) -> Option<()> {
         value.value = YamlValue::Mapping(members.into());
     }
     Some(())
+}
+
+/// The word of a policy in lower case, also for a number of earlier versions; `None` for a list or mapping, or if the
+/// policy has no words.
+pub(super) fn word(policy: &str, value: &YamlNode) -> Option<String> {
+    let Some(number) = int(value) else { return Some(text(value)?.to_lowercase()) };
+    let (_, words) = WORDS.into_iter().find(|(name, _)| *name == policy)?;
+    let word = usize::try_from(number).ok().and_then(|number| words.get(number)).unwrap_or(&"unknown");
+    Some((*word).to_owned())
 }
