@@ -25,7 +25,7 @@ NEEDS = {
     "map_msgs": ["nav_msgs", "sensor_msgs", "geometry_msgs", "std_msgs", "builtin_interfaces"],
     "move_base_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
     "raspimouse_msgs": [],
-    "rosbag2_interfaces": ["builtin_interfaces"],
+    "rosbag2_interfaces": [],
     "tf2_msgs": ["geometry_msgs", "std_msgs", "builtin_interfaces"],
 }
 # What the messages of a service hold, and those of an action.
