@@ -13,8 +13,8 @@ use runnel::core::schema::Kind;
 use runnel::{Node, ServiceServer};
 use runnel_msgs::{
     action_msgs, composition_interfaces, diagnostic_msgs, example_interfaces, lifecycle_msgs, map_msgs,
-    nav_msgs, rcl_interfaces, rosbag2_interfaces, sensor_msgs, std_srvs, tf2_msgs, type_description_interfaces,
-    visualization_msgs,
+    nav_msgs, rcl_interfaces, rosbag2_interfaces, sensor_msgs, std_srvs, tf2_msgs,
+    type_description_interfaces, visualization_msgs,
 };
 use runnel_testkit::process::Peer;
 use serde_json::{Value as Json, json};
