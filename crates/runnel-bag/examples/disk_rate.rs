@@ -8,6 +8,8 @@
 //! Messages have 1 MiB. They are flushed once a second. Lateness is how long after its time a message was taken. The
 //! processor time is that of this process: for `plain`, the kernel writes the pages in threads of its own.
 
+mod processor;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,9 +23,6 @@ use runnel_io::clock;
 use runnel_io::direct_file::{Method, Options};
 
 const MIB: u64 = 1 << 20;
-
-/// Clock ticks of `/proc/self/stat` in a second.
-const TICKS: u64 = 100;
 
 struct Load {
     rate: u64,
@@ -107,7 +106,7 @@ fn run<D: Disk>(mut writer: BlockWriter<D>, load: &Load) -> Result<Reached, Box<
 }
 
 fn write<D: Disk>(writer: &mut BlockWriter<D>, load: &Load) -> Result<Reached, Box<dyn Error>> {
-    let (start, processor) = (clock::monotonic(), processor_time());
+    let (start, processor) = (clock::monotonic(), processor::time());
     let end = start + Duration::from_secs(load.seconds);
     let (mut mib, mut lateness, mut flush_at) = (0_u64, Duration::ZERO, start + Duration::from_secs(1));
     loop {
@@ -128,7 +127,7 @@ fn write<D: Disk>(writer: &mut BlockWriter<D>, load: &Load) -> Result<Reached, B
         }
     }
     let elapsed = clock::monotonic().since(start);
-    Ok(Reached { mib, elapsed, lateness, processor: processor_time() - processor, dirty: 0 })
+    Ok(Reached { mib, elapsed, lateness, processor: processor::time() - processor, dirty: 0 })
 }
 
 fn random_bytes() -> Vec<u8> {
@@ -138,14 +137,6 @@ fn random_bytes() -> Vec<u8> {
         (state >> 33) as u8
     };
     (0..MIB).map(|_| next()).collect()
-}
-
-/// Time in user and kernel mode of all threads of this process.
-fn processor_time() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = fields.get(11..13).into_iter().flatten().filter_map(|ticks| ticks.parse::<u64>().ok());
-    Duration::from_millis(ticks.sum::<u64>() * 1000 / TICKS)
 }
 
 /// Pages of the page cache that are to be written, in KiB.

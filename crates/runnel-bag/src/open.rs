@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
-#[cfg(feature = "zstd")]
 use crate::limits::longest_decompressed;
 use crate::reopened_file::ReopenedFile;
 use crate::rosbag2::{self, BagFile, BagMetadata, METADATA_FILE};
@@ -36,13 +35,14 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     let opened = match fs::metadata(path) {
         Err(error) => Err(error.into()),
         Ok(metadata) if metadata.is_dir() => open_folder(path),
-        Ok(_) => open_file(path, false),
+        Ok(metadata) => open_file(path, false, &mut longest_decompressed(metadata.len())),
     };
     opened.map_err(|error| error.in_file(&path.display().to_string()))
 }
 
-/// Opens a file, once or each time that it is read.
-fn open_file(path: &Path, is_reopened: bool) -> Result<Box<dyn BagReader + Send>, Error> {
+/// Opens a file, once or each time that it is read. If it is compressed, it takes its decompressed length from the
+/// `budget`.
+fn open_file(path: &Path, is_reopened: bool, budget: &mut u64) -> Result<Box<dyn BagReader + Send>, Error> {
     // Opening a pipe would wait for a writer.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file").into());
@@ -50,7 +50,7 @@ fn open_file(path: &Path, is_reopened: bool) -> Result<Box<dyn BagReader + Send>
     let mut file = File::open(path)?;
     let magic = magic(&mut file)?;
     if magic.starts_with(ZSTD) {
-        return open_compressed(file);
+        return open_compressed(file, is_reopened, budget);
     }
     if magic == SQLITE {
         return open_sqlite(path);
@@ -78,18 +78,24 @@ fn open_input<R: Read + Seek + Send + 'static>(
 }
 
 #[cfg(feature = "zstd")]
-fn open_compressed(file: File) -> Result<Box<dyn BagReader + Send>, Error> {
+fn open_compressed(
+    file: File,
+    is_reopened: bool,
+    budget: &mut u64,
+) -> Result<Box<dyn BagReader + Send>, Error> {
     let mut copy = tempfile::NamedTempFile::new()?;
-    let longest = longest_decompressed(file.metadata()?.len());
-    if io::copy(&mut zstd::Decoder::new(file)?.take(longest + 1), &mut copy)? > longest {
-        let reason = "it is longer than 1024 times its compressed length";
-        return Err(Error::Metadata(reason.to_owned()));
-    }
+    let len = io::copy(&mut zstd::Decoder::new(file)?.take(budget.saturating_add(1)), &mut copy)?;
+    *budget = budget.checked_sub(len).ok_or_else(|| {
+        Error::Metadata("the bag is longer than 1024 times its compressed length".to_owned())
+    })?;
     let (mut file, path) = copy.into_parts();
     file.seek(SeekFrom::Start(0))?;
     let magic = magic(&mut file)?;
     if magic == SQLITE {
         return open_temporary_sqlite(path);
+    }
+    if is_reopened {
+        return open_input(ReopenedFile::temporary(path), &magic);
     }
     // The file remains until it is closed.
     path.close()?;
@@ -97,7 +103,11 @@ fn open_compressed(file: File) -> Result<Box<dyn BagReader + Send>, Error> {
 }
 
 #[cfg(not(feature = "zstd"))]
-fn open_compressed(_file: File) -> Result<Box<dyn BagReader + Send>, Error> {
+fn open_compressed(
+    _file: File,
+    _is_reopened: bool,
+    _budget: &mut u64,
+) -> Result<Box<dyn BagReader + Send>, Error> {
     Err(Error::UnsupportedCompression { at: 0, name: "zstd".to_owned() })
 }
 
@@ -135,7 +145,10 @@ fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
         return Err(Error::NotABag);
     }
     let are_many = paths.len() > MANY_FILES;
-    let file = |name: String| match open_file(&folder.join(&name), are_many) {
+    // One limit for all: each of many small files could be long.
+    let len = |name: &String| fs::metadata(folder.join(name)).map_or(0, |metadata| metadata.len());
+    let mut budget = longest_decompressed(paths.iter().map(len).fold(0, u64::saturating_add));
+    let file = |name: String| match open_file(&folder.join(&name), are_many, &mut budget) {
         Ok(reader) => Ok(BagFile { path: name, reader }),
         Err(error) => Err(error.in_file(&name)),
     };

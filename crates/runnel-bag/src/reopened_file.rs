@@ -4,14 +4,24 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use tempfile::TempPath;
+
 pub(crate) struct ReopenedFile {
     path: PathBuf,
     position: u64,
+    /// A file that is removed at the end.
+    _temporary: Option<TempPath>,
 }
 
 impl ReopenedFile {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), position: 0 }
+        Self { path: path.to_owned(), position: 0, _temporary: None }
+    }
+
+    /// A file that is removed at the end.
+    #[cfg(feature = "zstd")]
+    pub(crate) fn temporary(path: TempPath) -> Self {
+        Self { path: path.to_path_buf(), position: 0, _temporary: Some(path) }
     }
 }
 

@@ -32,7 +32,7 @@ pub mod sheet;
 pub mod sockets;
 pub mod spinning;
 
-pub use bag_tools::bag_tool;
+pub use bag_tools::{bag_tool, javascript_bag_tool};
 pub use checks::{
     Outcome, body, check_all_pairs, check_all_received, check_received_after_restarts, next_messages,
     outcome, ready, rosparam_set, wait_until,

@@ -2,6 +2,8 @@
 
 mod channel;
 mod chunk;
+#[cfg(test)]
+mod damage_tests;
 mod head;
 mod index;
 mod reader;

@@ -23,7 +23,7 @@ pub(super) fn channel(topic: &str) -> Channel {
     }
 }
 
-fn at(millis: u64) -> u64 {
+pub(super) fn at(millis: u64) -> u64 {
     millis * 1_000_000
 }
 
@@ -33,10 +33,10 @@ pub(super) fn message(channel: ChannelId, millis: u64, data: &[u8]) -> NewMessag
 }
 
 /// Topic, milliseconds, bytes.
-type Written = (&'static str, u64, Vec<u8>);
+pub(super) type Written = (&'static str, u64, Vec<u8>);
 
 /// Messages on three topics, a chunk for every five, and the time of every third steps back.
-fn script() -> Vec<Written> {
+pub(super) fn script() -> Vec<Written> {
     (0..40)
         .map(|number| {
             let topic = ["/latched", "/chatter", "/anonymous"][number % 3];
@@ -61,7 +61,7 @@ fn write_script(writer: &mut impl BagWriter, script: &[Written]) {
     }
 }
 
-fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> {
+pub(super) fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> {
     let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
     writer.set_compression(compression).unwrap();
     write_script(&mut writer, script);
@@ -70,7 +70,7 @@ fn bag(script: &[Written], compression: Compression, finishes: bool) -> Vec<u8> 
 }
 
 /// Topic, milliseconds and bytes of the selected messages.
-fn read(bag: &[u8], selection: &Selection) -> Vec<(String, u64, Vec<u8>)> {
+pub(super) fn read(bag: &[u8], selection: &Selection) -> Vec<(String, u64, Vec<u8>)> {
     let mut reader = Reader::open(Cursor::new(bag)).unwrap();
     let topics: Vec<String> = reader.channels().iter().map(|channel| channel.topic.clone()).collect();
     let messages = reader.messages(selection).map(Result::unwrap);
@@ -82,7 +82,7 @@ fn read(bag: &[u8], selection: &Selection) -> Vec<(String, u64, Vec<u8>)> {
         .collect()
 }
 
-fn by_time(script: &[Written]) -> Vec<(String, u64, Vec<u8>)> {
+pub(super) fn by_time(script: &[Written]) -> Vec<(String, u64, Vec<u8>)> {
     let mut sorted: Vec<_> =
         script.iter().map(|(topic, time, bytes)| ((*topic).to_owned(), *time, bytes.clone())).collect();
     sorted.sort_by_key(|(_, time, _)| *time);
@@ -159,87 +159,6 @@ fn selection_limits_topics_and_times() {
     assert_eq!(read(&bag, &selection), expected);
 }
 
-/// Ends of the messages' records in the file, in the order of the file.
-fn ends_of_messages(bag: &[u8], script: &[Written]) -> Vec<usize> {
-    let mut from = 0;
-    script
-        .iter()
-        .map(|(_, time, bytes)| {
-            let mut tail = b"time=".to_vec();
-            tail.extend(records::time(at(*time)));
-            tail.extend((bytes.len() as u32).to_le_bytes());
-            tail.extend(bytes);
-            from += bag[from..].windows(tail.len()).position(|window| window == tail).unwrap() + tail.len();
-            from
-        })
-        .collect()
-}
-
-#[test]
-fn everything_before_a_cut_is_read() {
-    let script = script();
-    let bag = bag(&script, Compression::None, true);
-    let ends = ends_of_messages(&bag, &script);
-    let first_chunk = MAGIC.len() + records::bag_header(0, 0, 0).len();
-    for cut in (first_chunk..bag.len()).step_by(3) {
-        let mut reader = Reader::open(Cursor::new(&bag[..cut])).unwrap();
-        let messages = reader.messages(&Selection::default()).map(Result::unwrap).count();
-        let complete = ends.iter().filter(|end| **end <= cut).count();
-        assert_eq!(messages, complete, "cut at {cut}");
-    }
-}
-
-#[test]
-fn complete_chunks_before_a_cut_are_read() {
-    for compression in [Compression::Bz2, Compression::Lz4] {
-        let whole = bag(&script(), compression, true);
-        let chunks = Reader::open(Cursor::new(&whole)).unwrap().chunks().to_vec();
-        for (number, chunk) in chunks.iter().enumerate() {
-            let cut = chunk.position as usize + 30;
-            let mut reader = Reader::open(Cursor::new(&whole[..cut])).unwrap();
-            assert!(matches!(reader.damage(), Some(Error::Truncated { at }) if *at == chunk.position));
-            assert_eq!(reader.messages(&Selection::default()).map(Result::unwrap).count(), 5 * number);
-        }
-    }
-}
-
-/// What a power failure left out is zeros.
-#[test]
-fn gap_in_an_uncompressed_chunk_is_an_error() {
-    let script: Vec<Written> = (1..20).map(|number| ("/chatter", number, vec![number as u8; 600])).collect();
-    for finishes in [true, false] {
-        let mut bag = bag(&script, Compression::None, finishes);
-        let place = bag.windows(600).position(|bytes| bytes == [7; 600]).unwrap();
-        bag[place + 50..place + 550].fill(0);
-        let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
-        let results: Vec<_> = reader.messages(&Selection::default()).collect();
-        let sound = results.iter().filter_map(|result| result.as_ref().ok());
-        assert!(sound.clone().all(|message| message.data.iter().all(|byte| *byte != 0)));
-        let is_reported = results.iter().any(|result| matches!(result, Err(Error::Checksum { .. })));
-        if finishes {
-            assert!(is_reported && sound.count() == 14, "the other chunks are read");
-        } else {
-            assert!(matches!(reader.damage(), Some(Error::Checksum { .. })), "{:?}", reader.damage());
-            assert_eq!(sound.count(), 5, "as rosbag, which cuts the bag at the first damage");
-        }
-    }
-}
-
-#[test]
-fn damage_is_an_error_and_never_a_panic() {
-    // Both decompressors begin with megabytes of buffers.
-    for (compression, step) in [(Compression::None, 1), (Compression::Bz2, 61), (Compression::Lz4, 37)] {
-        let whole = bag(&script(), compression, true);
-        for place in (0..whole.len()).step_by(step) {
-            let mut damaged = whole.clone();
-            damaged[place] ^= 0x41;
-            let Ok(mut reader) = Reader::open(Cursor::new(&damaged)) else { continue };
-            let messages = reader.messages(&Selection::default()).take(100).count();
-            assert!(messages <= 41, "{messages}");
-        }
-    }
-}
-
 #[test]
 fn other_files_are_refused_by_name() {
     let open = |bytes: &[u8]| Reader::open(Cursor::new(bytes)).err().unwrap();
@@ -280,48 +199,11 @@ fn unknown_fields_are_ignored() {
 }
 
 #[test]
-fn message_of_undefined_channel_is_an_error() {
-    let mut chunk = Vec::new();
-    let fields = Fields::of(Op::Message).with("conn", &[7, 0, 0, 0]).with("time", &[0; 8]);
-    put(&mut chunk, fields, b"");
-    let mut bag = MAGIC.to_vec();
-    bag.extend(records::bag_header(0, 0, 0));
-    let size = (chunk.len() as u32).to_le_bytes();
-    put(&mut bag, Fields::of(Op::Chunk).with("compression", b"none").with("size", &size), &chunk);
-    let reader = Reader::open(Cursor::new(&bag)).unwrap();
-    assert!(matches!(reader.damage(), Some(Error::UndefinedChannel { id: 7, .. })));
-}
-
-#[test]
-fn false_compression_is_named() {
-    let mut bag = bag(&script(), Compression::None, true);
-    let place = bag.windows(16).position(|bytes| bytes == b"compression=none").unwrap();
-    bag[place + 12..place + 16].copy_from_slice(b"zstd");
-    let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
-    let results: Vec<_> = reader.messages(&Selection::default()).collect();
-    let errors: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
-    assert!(matches!(&errors[..], [Error::UnsupportedCompression { name, .. }] if name == "zstd"));
-    assert_eq!(results.len(), 1 + 35, "the other chunks are read");
-}
-
-#[test]
 fn chunks_above_the_memory_limit_are_read_again() {
     let bag = bag(&script(), Compression::Lz4, true);
     let mut reader = Reader::open(Cursor::new(&bag)).unwrap();
     let read: Vec<_> = reader.messages_within(0).map(|message| message.unwrap().data.to_vec()).collect();
     assert_eq!(read, by_time(&script()).into_iter().map(|(_, _, bytes)| bytes).collect::<Vec<_>>());
-}
-
-#[test]
-fn zeros_behind_an_unfinished_bag_are_no_damage() {
-    for zeros in [1, 7, 8, 100, 5000] {
-        let mut bag = bag(&script(), Compression::None, false);
-        bag.resize(bag.len() + zeros, 0);
-        assert!(Reader::open(Cursor::new(&bag)).unwrap().damage().is_none(), "{zeros}");
-        assert_eq!(read(&bag, &Selection::default()), by_time(&script()));
-        bag.push(1);
-        assert!(Reader::open(Cursor::new(&bag)).unwrap().damage().is_some(), "{zeros}");
-    }
 }
 
 /// The buffer has space for a few messages, and some messages are longer than it.
@@ -342,17 +224,6 @@ fn bag_on_a_disk_of_blocks_is_the_bag() {
             assert_eq!(read(disk.bytes(), &Selection::default()), by_time(&script));
         }
     }
-}
-
-#[test]
-fn chunk_much_longer_than_its_compressed_data_is_refused() {
-    let mut bag = MAGIC.to_vec();
-    bag.extend(records::bag_header(0, 0, 0));
-    let size = (257_u32 << 20).to_le_bytes();
-    put(&mut bag, Fields::of(Op::Chunk).with("compression", b"bz2").with("size", &size), b"BZh9");
-    let reader = Reader::open(Cursor::new(&bag)).unwrap();
-    let damage = reader.damage().unwrap().to_string();
-    assert!(damage.ends_with("the chunk is longer than 1024 times its compressed data"), "{damage}");
 }
 
 #[test]

@@ -31,24 +31,34 @@ pub struct Format<D> {
     pub share: u64,
 }
 
-const NONE: Compression = Compression::None;
-const LZ4: Compression = Compression::Lz4;
+impl<D> Format<D> {
+    fn new(
+        (name, share): (&'static str, u64),
+        writer: fn(D) -> Result<Box<dyn BagWriter>, Error>,
+        read: fn(Vec<u8>) -> Read,
+    ) -> Self {
+        Self { name, writer, read, share }
+    }
 
-/// Each chunk of LZ4 begins with megabytes of buffers.
-const LZ4_SHARE: u64 = 10;
+    pub fn is_compressed(&self) -> bool {
+        self.name.contains(" with ")
+    }
+}
+
+const NONE: Compression = Compression::None;
+
+/// Each compressed chunk begins with megabytes of buffers.
+const SLOW: u64 = 10;
 
 /// All formats of one file.
 pub fn formats<D: Disk + 'static>() -> Vec<Format<D>> {
     vec![
-        Format { name: "rosbag", writer: |disk| rosbag_writer(disk, NONE), read: rosbag, share: 1 },
-        Format {
-            name: "rosbag with lz4",
-            writer: |disk| rosbag_writer(disk, LZ4),
-            read: rosbag,
-            share: LZ4_SHARE,
-        },
-        Format { name: "MCAP", writer: |disk| mcap_writer(disk, NONE), read: mcap, share: 1 },
-        Format { name: "MCAP with lz4", writer: |disk| mcap_writer(disk, LZ4), read: mcap, share: LZ4_SHARE },
+        Format::new(("rosbag", 1), |disk| rosbag_writer(disk, NONE), rosbag),
+        Format::new(("rosbag with lz4", SLOW), |disk| rosbag_writer(disk, Compression::Lz4), rosbag),
+        Format::new(("rosbag with bz2", SLOW), |disk| rosbag_writer(disk, Compression::Bz2), rosbag),
+        Format::new(("MCAP", 1), |disk| mcap_writer(disk, NONE), mcap),
+        Format::new(("MCAP with lz4", SLOW), |disk| mcap_writer(disk, Compression::Lz4), mcap),
+        Format::new(("MCAP with zstd", SLOW), |disk| mcap_writer(disk, Compression::Zstd), mcap),
     ]
 }
 

@@ -1,9 +1,11 @@
-//! Bags on disks that fail, lose power or are real, and recorders that are killed.
+//! Bags that are cut, on disks that fail, lose power or are real, and recorders that are killed.
 
 mod compression_threads;
+mod cuts;
 mod failing_disk;
 mod formats;
 mod kill;
+mod long_chunk;
 mod power_loss;
 mod random;
 mod real_files;

@@ -171,26 +171,16 @@ fn writer(
     profile: Profile,
 ) -> Result<Box<dyn BagWriter + Send>, Error> {
     let disk = runnel_bag::files::create(path)?;
-    let is_compressed = compression != Compression::None;
-    Ok(match storage {
-        Storage::Mcap => {
-            let mut writer = mcap::Writer::on_disk(disk, profile)?;
-            writer.set_compression(compression)?;
-            if is_compressed {
-                // The callbacks of a recorder do not wait for the compression.
-                writer.set_compression_threads(1)?;
-            }
-            Box::new(writer)
-        }
-        Storage::Rosbag => {
-            let mut writer = rosbag::Writer::on_disk(disk)?;
-            writer.set_compression(compression)?;
-            if is_compressed {
-                writer.set_compression_threads(1)?;
-            }
-            Box::new(writer)
-        }
-    })
+    let mut writer: Box<dyn BagWriter + Send> = match storage {
+        Storage::Mcap => Box::new(mcap::Writer::on_disk(disk, profile)?),
+        Storage::Rosbag => Box::new(rosbag::Writer::on_disk(disk)?),
+    };
+    writer.set_compression(compression)?;
+    if compression != Compression::None {
+        // The callbacks of a recorder do not wait for the compression.
+        writer.set_compression_threads(1)?;
+    }
+    Ok(writer)
 }
 
 #[cfg(test)]

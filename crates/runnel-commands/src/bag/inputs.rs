@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
+use runnel_bag::mcap::Attachment;
 use runnel_bag::{BagReader, Channel, ChannelId, Error, Message, Metadata, Selection};
 
 use super::files;
@@ -72,6 +73,13 @@ impl Inputs {
     /// The channels of all bags.
     pub fn channels(&self) -> &[Channel] {
         &self.channels
+    }
+
+    /// Reads the attachments of all bags one after another.
+    pub fn attachments(&mut self) -> impl Iterator<Item = Result<Attachment, (PathBuf, Error)>> {
+        self.bags.iter_mut().flat_map(|Input { path, reader, .. }| {
+            reader.read_attachments().map(|read| read.map_err(|error| (path.clone(), error)))
+        })
     }
 
     /// The metadata of all bags. Those that cannot be read are logged and left out.

@@ -1,14 +1,11 @@
 //! Copies messages from bags into new ones: the engine of `convert`, `filter`, `merge`, `cut` and `reindex`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use runnel::core::schema::Generation;
-use runnel_bag::mcap::{self, Profile};
-use runnel_bag::{
-    BagWriter, Channel, ChannelId, Encoding, Error, Format as BagFormat, Message, Metadata, NewMessage,
-};
+use runnel_bag::mcap::{Attachment, Profile};
+use runnel_bag::{BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
 
 use super::copied_metadata::copied;
 use super::files::{Format, NewFile, exists, failed, is_taken, rename};
@@ -107,6 +104,11 @@ impl Output {
         })
     }
 
+    /// Adds an attachment; whether the format has them.
+    fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, CliError> {
+        self.writer.add_attachment(attachment).map_err(|error| failed(self.file.active(), &error))
+    }
+
     fn complete(mut self, metadata: &[Metadata]) -> Result<(PathBuf, u64), CliError> {
         let error = |error: Error| failed(self.file.active(), &error);
         for one in metadata {
@@ -151,40 +153,63 @@ pub fn transfer(
 ) -> Result<Transferred, CliError> {
     let targets: Vec<(usize, Channel)> = inputs.channels().iter().map(output).collect();
     let metadata = copied(inputs.metadata());
-    for bag in inputs.bags().iter().filter(|bag| bag.reader.summary().format == BagFormat::Mcap) {
-        match attachments(&bag.path) {
-            0 => {}
-            count => log::warn!("{}: attachments are not copied: {count}", bag.path.display()),
-        }
-    }
     let damages = inputs.bags().iter().filter_map(|bag| Some((&bag.path, bag.reader.damage()?)));
-    let mut damaged = damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64;
+    let mut damage =
+        Damage(damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64);
+    copy_attachments(inputs, &mut outputs, &mut damage)?;
     for read in inputs.messages(wanted) {
         match read {
             Ok(Found { channel, message }) => {
                 let (output, described) = &targets[channel];
                 outputs[*output].write(channel, described, &message)?;
             }
-            Err((path, error)) => {
-                damaged += 1;
-                if damaged <= MOST_LOGGED {
-                    log::warn!("{}", failed(&path, &error));
-                }
-                if matches!(error, Error::Io(_)) {
-                    return Err(failed(&path, &error));
-                }
-            }
+            Err((path, error)) => damage.add(&path, &error)?,
         }
     }
     let files = outputs.into_iter().map(|output| output.complete(&metadata));
-    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged })
+    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0 })
 }
 
-/// The number of attachments of an MCAP file.
-fn attachments(path: &Path) -> usize {
-    // A file that is compressed as a whole is not looked into.
-    let reader = File::open(path).ok().and_then(|file| mcap::Reader::open(file).ok());
-    reader.map_or(0, |reader| reader.attachments().len())
+/// Number of parts of the inputs that could not be read.
+struct Damage(u64);
+
+impl Damage {
+    /// Counts and logs one.
+    ///
+    /// # Errors
+    /// When the input cannot be read at all.
+    fn add(&mut self, path: &Path, error: &Error) -> Result<(), CliError> {
+        self.0 += 1;
+        if self.0 <= MOST_LOGGED {
+            log::warn!("{}", failed(path, error));
+        }
+        if matches!(error, Error::Io(_)) { Err(failed(path, error)) } else { Ok(()) }
+    }
+}
+
+/// Copies the attachments of all inputs into each output whose format has them.
+fn copy_attachments(
+    inputs: &mut Inputs,
+    outputs: &mut [Output],
+    damage: &mut Damage,
+) -> Result<(), CliError> {
+    let mut left_out = 0;
+    for read in inputs.attachments() {
+        match read {
+            Ok(attachment) => {
+                for output in &mut *outputs {
+                    left_out += u64::from(!output.add_attachment(&attachment)?);
+                }
+            }
+            Err((path, error)) => damage.add(&path, &error)?,
+        }
+    }
+    if left_out > 0 {
+        log::warn!(
+            "attachments that rosbag 2.0 cannot hold are left out: {left_out}. Try: an output named .mcap"
+        );
+    }
+    Ok(())
 }
 
 /// A channel with the definition that is known here, if the bag has none.
@@ -211,23 +236,4 @@ fn not_ros1(channel: &Channel) -> CliError {
          --split-generations",
         channel.topic
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use runnel_bag::mcap::{Attachment, Writer};
-
-    use super::*;
-
-    #[test]
-    fn attachments_are_counted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("x.mcap");
-        let disk = runnel_bag::files::create(&path).expect("a file");
-        let mut writer = Writer::on_disk(disk, Profile::None).expect("a bag");
-        assert_eq!(attachments(&path), 0);
-        writer.add_attachment(&Attachment::default()).expect("it is written");
-        writer.finish().expect("it is written");
-        assert_eq!(attachments(&path), 1);
-    }
 }

@@ -4,14 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use runnel_bag::mcap::Profile;
+use runnel_bag::mcap::{Attachment, Profile};
 use runnel_bag::{
     BagWriter, Channel, Compression, Encoding, Format, Message, NewMessage, Schema, SchemaLanguage, Selection,
 };
 use tempfile::TempDir;
 
 use super::files::{self, NewFile};
+use super::inputs::{Inputs, Wanted};
+use super::new_bag::NewBag;
 use super::storage::Storage;
+use super::transfer::transfer;
 use super::{Command, run};
 use crate::arguments::Arguments;
 use crate::cli_context::CliContext;
@@ -199,4 +202,53 @@ fn known_definitions_are_added() {
     bag(&folder, "convert @x.mcap @y.mcap").expect("it is converted");
     let reader = files::open(&folder.path().join("y.mcap")).expect("a bag");
     assert!(reader.channels()[0].schema.data.starts_with(b"string data"), "{:?}", reader.channels());
+}
+
+#[test]
+fn attachments_are_copied() {
+    let folder = folder();
+    let attachment = |name: &str| Attachment {
+        name: name.to_owned(),
+        media_type: "text/plain".to_owned(),
+        log_time: 3,
+        create_time: 2,
+        data: name.repeat(1000).into_bytes(),
+    };
+    for name in ["x", "y"] {
+        let messages = [("/a", Encoding::Ros1, 1), ("/b", Encoding::Cdr, 2)];
+        let mut writer = begin(folder.path().join(format!("{name}.mcap")), Storage::Mcap, &messages);
+        assert!(writer.add_attachment(&attachment(name)).expect("it is written"));
+        writer.finish().expect("it is written");
+    }
+    let copied = |name: &str| -> Vec<Attachment> {
+        let mut reader = files::open(&folder.path().join(name)).expect("a bag");
+        reader.read_attachments().collect::<Result<_, _>>().expect("sound")
+    };
+    bag(&folder, "merge @x.mcap @y.mcap @both.mcap").expect("they are merged");
+    assert_eq!(copied("both.mcap"), ["x", "y"].map(attachment));
+    assert_eq!(content(&folder, "both.mcap").0, "/a1 /a1 /b2 /b2");
+    bag(&folder, "convert @x.mcap @z.mcap --split-generations").expect("it is converted");
+    assert_eq!(["z_ros1.mcap", "z_ros2.mcap"].map(copied), [vec![attachment("x")], vec![attachment("x")]]);
+    bag(&folder, "filter @x.mcap @z.bag --topics /a").expect("without the attachment");
+    assert!(copied("z.bag").is_empty());
+}
+
+/// The checksum of the attachment is wrong.
+#[test]
+fn damaged_attachment_is_left_out() {
+    let folder = folder();
+    let path = folder.path().join("x.mcap");
+    let mut writer = begin(path.clone(), Storage::Mcap, &[("/a", Encoding::Ros1, 1)]);
+    let attachment = Attachment { data: b"to be damaged".to_vec(), ..Attachment::default() };
+    writer.add_attachment(&attachment).expect("it is written");
+    writer.finish().expect("it is written");
+    let mut bytes = fs::read(&path).expect("a file");
+    let place = bytes.windows(13).position(|bytes| bytes == attachment.data).expect("it is there");
+    bytes[place] ^= 1;
+    fs::write(&path, bytes).expect("a file");
+    let mut inputs = Inputs::open(&[path]).expect("a bag");
+    let output = NewBag::default().create(&folder.path().join("y.mcap"), &inputs).expect("a bag");
+    let done = transfer(&mut inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()));
+    assert_eq!(done.expect("it is copied").damaged, 1);
+    assert_eq!(content(&folder, "y.mcap").0, "/a1");
 }

@@ -15,7 +15,7 @@ use runnel_bag::{
 };
 use tempfile::TempDir;
 
-const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
+pub const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 
 /// Messages on each topic, and bytes of each.
 const MESSAGES: u64 = 40;
@@ -47,11 +47,11 @@ impl Folder for Disk {
     }
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("a name in UTF-8")
 }
 
-fn ros1_channel() -> Channel {
+pub fn ros1_channel() -> Channel {
     Channel {
         topic: "/ros1".to_owned(),
         type_name: "std_msgs/String".to_owned(),
@@ -61,7 +61,7 @@ fn ros1_channel() -> Channel {
     }
 }
 
-fn ros2_channel() -> Channel {
+pub fn ros2_channel() -> Channel {
     Channel {
         topic: "/ros2".to_owned(),
         type_name: "std_msgs/msg/String".to_owned(),
@@ -82,7 +82,11 @@ fn string(encoding: &Encoding, text: &str) -> Vec<u8> {
 }
 
 /// Writes the messages of each channel, between other calls.
-fn write_messages<W: BagWriter>(writer: &mut W, channels: &[Channel], mut between: impl FnMut(&mut W, u64)) {
+pub fn write_messages<W: BagWriter>(
+    writer: &mut W,
+    channels: &[Channel],
+    mut between: impl FnMut(&mut W, u64),
+) {
     let ids: Vec<_> =
         channels.iter().map(|channel| writer.add_channel(channel).expect("a channel")).collect();
     for number in 0..MESSAGES {
@@ -103,7 +107,7 @@ fn write_messages<W: BagWriter>(writer: &mut W, channels: &[Channel], mut betwee
 }
 
 /// The line of a peer about a channel.
-fn line(channel: &Channel) -> String {
+pub fn line(channel: &Channel) -> String {
     format!("{} {} {MESSAGES} {}", channel.topic, channel.type_name, MESSAGES as usize * LENGTH)
 }
 
@@ -174,7 +178,7 @@ fn rosbags_package_reads_rosbag() {
 }
 
 /// Checks the 100 messages of a peer.
-fn check(path: &Path, encoding: &Encoding) -> Box<dyn BagReader + Send> {
+pub fn check(path: &Path, encoding: &Encoding) -> Box<dyn BagReader + Send> {
     let mut reader = open(path).expect("a bag");
     assert!(reader.damage().is_none() && reader.summary().is_finished, "{:?}", reader.damage());
     let [channel] = reader.channels() else { panic!("{:?}", reader.channels()) };

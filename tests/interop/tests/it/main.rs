@@ -4,6 +4,7 @@ mod actions;
 mod backlog;
 mod bag_commands;
 mod bag_formats;
+mod bag_javascript;
 mod bags;
 mod bench;
 mod blocked;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A folder of the file system.
-struct Real<'a>(&'a Path);
+pub(super) struct Real<'a>(pub(super) &'a Path);
 
 impl Folder for Real<'_> {
     type Disk = Plain<fs::File>;
@@ -28,7 +28,7 @@ impl Folder for Real<'_> {
     }
 }
 
-fn channel(topic: &str) -> Channel {
+pub(super) fn channel(topic: &str) -> Channel {
     Channel {
         topic: topic.into(),
         type_name: "std_msgs/msg/String".into(),
@@ -38,12 +38,12 @@ fn channel(topic: &str) -> Channel {
     }
 }
 
-fn message(channel: ChannelId, log_time: u64, data: &[u8]) -> NewMessage<'_> {
+pub(super) fn message(channel: ChannelId, log_time: u64, data: &[u8]) -> NewMessage<'_> {
     NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data: data.into() }
 }
 
 /// Three files of 10 messages each.
-fn write<F: Folder>(folder: F) -> Writer<F> {
+pub(super) fn write<F: Folder>(folder: F) -> Writer<F> {
     let mut writer = Writer::new(folder, "drive", Profile::Ros2, "jazzy").unwrap();
     let channels = ["/a", "/b"].map(|topic| writer.add_channel(&channel(topic)).unwrap());
     for number in 0..30_u8 {
@@ -56,7 +56,7 @@ fn write<F: Folder>(folder: F) -> Writer<F> {
     writer
 }
 
-fn numbers(reader: &mut dyn BagReader, selection: &Selection) -> Vec<u8> {
+pub(super) fn numbers(reader: &mut dyn BagReader, selection: &Selection) -> Vec<u8> {
     reader.messages(selection).map(|message| message.unwrap().data[0]).collect()
 }
 
@@ -186,14 +186,18 @@ fn full_folder_is_an_error_of_the_split() {
     assert_eq!(MemoryDisk::new(1, 1).block(), 1);
 }
 
-fn mcap_file(messages: &[(u64, Vec<u8>)]) -> BagFile {
+pub(super) fn mcap_bytes(messages: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut writer = mcap::Writer::new(Cursor::new(Vec::new()), Profile::Ros2).unwrap();
     let id = writer.add_channel(&channel("/a")).unwrap();
     for (time, data) in messages {
         writer.write(&message(id, *time, data)).unwrap();
     }
     writer.finish().unwrap();
-    let file = writer.into_disk().into_inner().into_inner();
+    writer.into_disk().into_inner().into_inner()
+}
+
+pub(super) fn mcap_file(messages: &[(u64, Vec<u8>)]) -> BagFile {
+    let file = mcap_bytes(messages);
     BagFile { path: "file".into(), reader: Box::new(mcap::Reader::open(Cursor::new(file)).unwrap()) }
 }
 
@@ -226,47 +230,6 @@ fn unsupported_message_compression_is_refused() {
     };
     let error = Reader::new(Some(&metadata), Vec::new()).err().unwrap();
     assert_eq!(error.to_string(), "message compression \"brotli\" is not supported");
-}
-
-#[cfg(feature = "zstd")]
-#[test]
-fn compressed_messages_are_decompressed() {
-    let compress = |text: &[u8]| zstd::bulk::compress(text, 1).unwrap();
-    let files = vec![mcap_file(&[(1, compress(&[7; 1000])), (2, b"no frame".to_vec()), (3, compress(b"8"))])];
-    let metadata = BagMetadata {
-        compression_mode: CompressionMode::Message,
-        compression_format: "zstd".into(),
-        ..BagMetadata::default()
-    };
-    let mut reader = Reader::new(Some(&metadata), files).unwrap();
-    let messages: Vec<_> = reader.messages(&Selection::default()).collect();
-    assert_eq!(&*messages[0].as_ref().unwrap().data, &[7; 1000]);
-    assert!(matches!(messages[1], Err(Error::MessageDecompression { log_time: 2, .. })), "{:?}", messages[1]);
-    assert_eq!(&*messages[2].as_ref().unwrap().data, b"8");
-}
-
-#[cfg(feature = "zstd")]
-#[test]
-fn compressed_files_are_decompressed() {
-    let folder = tempfile::tempdir().unwrap();
-    write(Real(folder.path())).finish().unwrap();
-    for number in 0..3 {
-        let path = folder.path().join(format!("drive_{number}.mcap"));
-        let compressed = zstd::bulk::compress(&fs::read(&path).unwrap(), 1).unwrap();
-        fs::write(folder.path().join(format!("drive_{number}.mcap.zstd")), compressed).unwrap();
-        fs::remove_file(path).unwrap();
-    }
-    let text = fs::read_to_string(folder.path().join(METADATA_FILE)).unwrap();
-    let text = text
-        .replace("compression_format: \"\"", "compression_format: zstd")
-        .replace("compression_mode: \"\"", "compression_mode: FILE")
-        .replace(".mcap\"", ".mcap.zstd\"");
-    fs::write(folder.path().join(METADATA_FILE), text).unwrap();
-    let mut reader = open(folder.path()).unwrap();
-    assert_eq!(numbers(&mut *reader, &Selection::default()), (0..30).collect::<Vec<_>>());
-    drop(reader);
-    fs::remove_file(folder.path().join(METADATA_FILE)).unwrap();
-    assert_eq!(numbers(&mut *open(folder.path()).unwrap(), &Selection::default()).len(), 30);
 }
 
 /// A folder whose metadata list these paths instead of the first file.
@@ -316,17 +279,6 @@ fn file_that_is_listed_twice_is_refused() {
 fn device_is_refused() {
     let error = open(Path::new("/dev/zero")).err().unwrap().to_string();
     assert_eq!(error, "/dev/zero: it is no regular file");
-}
-
-#[cfg(feature = "zstd")]
-#[test]
-fn file_much_longer_than_its_compressed_data_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("zeros.mcap.zstd");
-    let compressed = fs::File::create(&path).unwrap();
-    zstd::stream::copy_encode(io::Read::take(io::repeat(0), 257 << 20), compressed, 1).unwrap();
-    let error = open(&path).err().unwrap().to_string();
-    assert!(error.ends_with("it is longer than 1024 times its compressed length"), "{error}");
 }
 
 /// The statistics of a file can say anything.

@@ -1,3 +1,5 @@
+#[cfg(all(feature = "files", feature = "zstd"))]
+mod compressed;
 #[cfg(feature = "files")]
 mod folder;
 #[cfg(feature = "files")]
