@@ -1,6 +1,7 @@
 //! The program `runnel` as users and scripts start it.
 
 mod advice;
+mod bag_recorder;
 mod bench;
 mod bridge;
 mod command_line;

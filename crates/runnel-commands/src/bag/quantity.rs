@@ -40,6 +40,23 @@ pub fn mebibytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "expected a size in MiB".to_owned())
 }
 
+/// A size with a unit: `500B`, `100kB`, `100MB` or `2GB` in powers of 1000, `64MiB` in powers of 1024. Returns bytes.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 7] = [
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("b", 1),
+    ];
+    let lower = text.to_ascii_lowercase();
+    let of_unit =
+        |(unit, factor): &(&str, u64)| lower.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor);
+    UNITS.iter().find_map(of_unit).ok_or_else(|| "expected a size, such as 100MB or 64MiB".to_owned())
+}
+
 /// A regular expression, which matches anywhere in a name.
 pub fn regex(text: &str) -> Result<regex_lite::Regex, String> {
     regex_lite::Regex::new(text).map_err(|error| error.to_string())
@@ -91,5 +108,11 @@ mod tests {
         assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "5.0 MiB", "3.0 GiB", "16384.0 PiB"]);
         assert_eq!(mebibytes("2"), Ok(2 << 20));
         assert!(mebibytes("18446744073709551615").is_err() && mebibytes("x").is_err());
+        let read = ["7B", "3kB", "2MB", "1gb", "4KiB", "64MiB"].map(|text| bytes(text).ok());
+        assert_eq!(read, [7, 3_000, 2_000_000, 1_000_000_000, 4096, 64 << 20].map(Some));
+        for text in ["", "MB", "-1MB", "1.5MB", "1", "1TB", "99999999999999999999B", "18446744073709551615kB"]
+        {
+            assert!(bytes(text).is_err(), "{text}");
+        }
     }
 }

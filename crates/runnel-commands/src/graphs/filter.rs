@@ -38,6 +38,12 @@ impl GraphFilter {
         Self { ros1: true, ros2: false }
     }
 
+    /// Only ROS 2.
+    #[cfg(feature = "bag")]
+    pub fn only_ros2() -> Self {
+        Self { ros1: false, ros2: true }
+    }
+
     /// Whether the user restricts the command to ROS 1.
     pub fn is_only_ros1(self) -> bool {
         self.ros1

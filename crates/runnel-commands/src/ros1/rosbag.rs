@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use super::Failure;
 use crate::bag::inputs::Inputs;
 use crate::bag::new_bag::NewBag;
-use crate::bag::storage::{ChunkCompression, Storage};
+use crate::bag::storage::ChunkCompression;
 use crate::bag::time_range::PlayedRange;
 use crate::bag::{check, info, play, quantity, record, reindex};
 use crate::cli_context::CliContext;
@@ -290,21 +290,30 @@ impl RecordArgs {
         let regex = expressions.iter().map(|text| quantity::regex(text).map_err(CliError::Usage));
         let regex = regex.collect::<Result<_, _>>()?;
         Ok(record::Args {
-            topics: if self.regex { Vec::new() } else { self.topics },
-            all: self.all,
-            regex,
-            exclude: self.exclude,
-            node: self.node,
-            output_name: self.output_name,
-            output_prefix: self.output_prefix,
-            storage: Some(Storage::Rosbag),
-            lz4: self.lz4,
-            bz2: self.bz2,
-            split: self.split,
-            size: self.size,
-            duration: self.duration,
-            max_splits: self.max_splits,
-            limit: self.limit,
+            topics: record::TopicArgs {
+                topics: if self.regex { Vec::new() } else { self.topics },
+                all: self.all,
+                regex,
+                exclude: self.exclude,
+                node: self.node,
+                ..record::TopicArgs::default()
+            },
+            output: record::OutputArgs {
+                output_name: self.output_name,
+                output_prefix: self.output_prefix,
+                storage: Some(record::RecordStorage::Rosbag),
+                lz4: self.lz4,
+                bz2: self.bz2,
+                ..record::OutputArgs::default()
+            },
+            limits: record::LimitArgs {
+                split: self.split,
+                size: self.size,
+                duration: self.duration,
+                max_splits: self.max_splits,
+                limit: self.limit,
+                ..record::LimitArgs::default()
+            },
             quiet: self.quiet,
             udp: self.udp,
             buffsize: self.buffsize,

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
+use runnel::core::schema::TypeName;
 
 use super::Failure;
-use crate::bag::storage::Storage;
 use crate::bag::time_range::PlayedRange;
 use crate::bag::{burst, info, play, quantity, record, reindex};
 use crate::cli_context::CliContext;
@@ -37,17 +37,45 @@ pub struct RecordArgs {
     #[arg(long = "topics", value_name = "TOPIC", num_args = 1..)]
     more_topics: Vec<String>,
 
-    /// Record all topics
-    #[arg(short, long, alias = "all-topics")]
+    /// Record the calls of these services, whose servers or clients must have introspection enabled
+    #[arg(long, value_name = "SERVICE", num_args = 1..)]
+    services: Vec<String>,
+
+    /// Record topics of these types
+    #[arg(long, value_name = "TYPE", num_args = 1.., value_parser = record::message_type)]
+    topic_types: Vec<TypeName>,
+
+    /// Record all topics, and the calls of all services
+    #[arg(short, long)]
     all: bool,
 
-    /// Record topics that match this regular expression
+    /// Record all topics
+    #[arg(long)]
+    all_topics: bool,
+
+    /// Record the calls of all services that have introspection enabled
+    #[arg(long)]
+    all_services: bool,
+
+    /// Record topics and services that match this regular expression
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
     regex: Vec<regex_lite::Regex>,
 
-    /// Leave out topics that match this regular expression
+    /// Leave out topics and services that match this regular expression
     #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
     exclude_regex: Vec<regex_lite::Regex>,
+
+    /// Leave out these topics
+    #[arg(long, value_name = "TOPIC", num_args = 1..)]
+    exclude_topics: Vec<String>,
+
+    /// Leave out topics of these types
+    #[arg(long, value_name = "TYPE", num_args = 1.., value_parser = record::message_type)]
+    exclude_topic_types: Vec<TypeName>,
+
+    /// Leave out the calls of these services
+    #[arg(long, value_name = "SERVICE", num_args = 1..)]
+    exclude_services: Vec<String>,
 
     /// Also record hidden topics
     #[arg(long)]
@@ -57,7 +85,11 @@ pub struct RecordArgs {
     #[arg(long)]
     no_discovery: bool,
 
-    /// Name of the bag [default: the date]
+    /// Subscribe to topics with the QoS in this YAML file
+    #[arg(long, value_name = "FILE")]
+    qos_profile_overrides_path: Option<PathBuf>,
+
+    /// Folder of the bag [default: rosbag2_ and the date]
     #[arg(short, long, value_name = "NAME")]
     output: Option<PathBuf>,
 
@@ -73,13 +105,24 @@ pub struct RecordArgs {
     #[arg(short = 'd', long, value_name = "SECONDS", value_parser = quantity::duration)]
     max_bag_duration: Option<Duration>,
 
-    /// Wait for the space key before recording
+    /// Keep at most this many complete files
+    #[arg(long, value_name = "N", value_parser = value_parsers::count)]
+    max_bag_files: Option<usize>,
+
+    #[command(flatten)]
+    snapshot: record::SnapshotArgs,
+
+    /// Wait for the space key, or the service ~/resume, before recording
     #[arg(long)]
     start_paused: bool,
 
     /// Record with the times of /clock
     #[arg(long)]
     use_sim_time: bool,
+
+    /// Name of the recorder's node [default: rosbag2_recorder]
+    #[arg(long, value_name = "NAME")]
+    node_name: Option<String>,
 
     #[command(flatten)]
     unsupported: record::Unsupported,
@@ -204,19 +247,39 @@ impl RecordArgs {
             return Err(Failure::usage(format!("format {other} is not written. Try: --storage mcap")));
         }
         Ok(record::Args {
-            topics: [self.topics, self.more_topics].concat(),
-            all: self.all,
-            regex: self.regex,
-            exclude: self.exclude_regex,
-            include_hidden_topics: self.include_hidden_topics,
-            no_discovery: self.no_discovery,
-            output_name: self.output,
-            storage: Some(Storage::Mcap),
-            max_bag_size: self.max_bag_size,
-            // As in the original, 0 is no limit.
-            max_bag_duration: self.max_bag_duration.filter(|time| !time.is_zero()),
+            topics: record::TopicArgs {
+                topics: [self.topics, self.more_topics].concat(),
+                all: self.all || self.all_topics,
+                regex: self.regex,
+                topic_types: self.topic_types,
+                services: self.services,
+                // As in the original, all are topics and services.
+                all_services: self.all || self.all_services,
+                exclude: self.exclude_regex,
+                exclude_topics: self.exclude_topics,
+                exclude_topic_types: self.exclude_topic_types,
+                exclude_services: self.exclude_services,
+                include_hidden_topics: self.include_hidden_topics,
+                no_discovery: self.no_discovery,
+                qos_profile_overrides_path: self.qos_profile_overrides_path,
+                ..record::TopicArgs::default()
+            },
+            output: record::OutputArgs {
+                output_name: self.output,
+                storage: Some(record::RecordStorage::Rosbag2),
+                ..record::OutputArgs::default()
+            },
+            limits: record::LimitArgs {
+                max_splits: self.max_bag_files,
+                max_bag_size: self.max_bag_size,
+                // As in the original, 0 is no limit.
+                max_bag_duration: self.max_bag_duration.filter(|time| !time.is_zero()),
+                ..record::LimitArgs::default()
+            },
+            snapshot: self.snapshot,
             start_paused: self.start_paused,
             use_sim_time: self.use_sim_time,
+            node_name: self.node_name,
             unsupported: self.unsupported,
             ..record::Args::default()
         })

@@ -71,7 +71,7 @@ impl Checks {
     }
 }
 
-const TYPES: [Checks; 51] = [
+const TYPES: [Checks; 54] = [
     Checks::of::<action_msgs::srv::CancelGoal>(),
     Checks::of::<composition_interfaces::srv::ListNodes>(),
     Checks::of::<composition_interfaces::srv::LoadNode>(),
@@ -105,6 +105,7 @@ const TYPES: [Checks; 51] = [
     Checks::of::<rcl_interfaces::srv::SetParametersAtomically>(),
     Checks::of::<rosbag2_interfaces::srv::Burst>(),
     Checks::of::<rosbag2_interfaces::srv::GetRate>(),
+    Checks::of::<rosbag2_interfaces::srv::IsDiscoveryRunning>(),
     Checks::of::<rosbag2_interfaces::srv::IsPaused>(),
     Checks::of::<rosbag2_interfaces::srv::Pause>(),
     Checks::of::<rosbag2_interfaces::srv::Play>(),
@@ -114,7 +115,9 @@ const TYPES: [Checks; 51] = [
     Checks::of::<rosbag2_interfaces::srv::SetRate>(),
     Checks::of::<rosbag2_interfaces::srv::Snapshot>(),
     Checks::of::<rosbag2_interfaces::srv::SplitBagfile>(),
+    Checks::of::<rosbag2_interfaces::srv::StartDiscovery>(),
     Checks::of::<rosbag2_interfaces::srv::Stop>(),
+    Checks::of::<rosbag2_interfaces::srv::StopDiscovery>(),
     Checks::of::<rosbag2_interfaces::srv::TogglePaused>(),
     Checks::of::<sensor_msgs::srv::SetCameraInfo>(),
     Checks::of::<std_srvs::srv::Empty>(),

@@ -202,7 +202,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rostopic list", &["", "-v", "--host"]),
     ("ros1 rostopic pub", &["-1 /t std_msgs/String x", "-v -1 /t std_msgs/String x"]),
     ("ros1 rostopic type", &["/t"]),
-    ("ros2 bag record", &["-a -o FILE"]),
+    ("ros2 bag record", &["-a -o FILE.bag"]),
     ("ros2 node info", &["/n", "/nowhere"]),
     ("ros2 node list", &["", "-a"]),
     ("ros2 topic bw", &["/t"]),

@@ -1,143 +1,70 @@
 //! `runnel bag record`
 
 mod arguments;
-mod arrival;
-mod channels;
-mod definitions;
-mod latched;
-mod limits;
-mod loss;
-mod output_files;
-mod periodic_sync;
-mod plan;
+mod events;
+mod output;
 mod recorder;
-#[cfg(test)]
-mod recorder_tests;
 mod report;
+mod running;
+mod services;
 mod sink;
-#[cfg(test)]
-mod sink_tests;
 mod topic_selection;
-mod unsupported;
-
-use std::io::{self, IsTerminal};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use runnel::{Context, Graphs, Node};
-use runnel_bag::mcap::Profile;
 
-pub use arguments::Args;
-pub use definitions::{has_sum, stored};
-use output_files::OutputFiles;
-use plan::Plan;
-use recorder::{Progress, Recorder};
-use report::Speed;
+pub use arguments::{
+    Args, LimitArgs, OutputArgs, RecordStorage, SnapshotArgs, TopicArgs, Unsupported, message_type,
+};
+use events::{Events, MESSAGES_LOST, WRITE_SPLIT};
+use recorder::Recorder;
+pub use recorder::{has_sum, stored};
+use running::Running;
+use services::Services;
 pub use sink::LOSS;
-pub use unsupported::Unsupported;
 
-use super::keys::{Key, Keys};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output;
 
-/// How often the recorder looks for topics.
-const STEP: Duration = Duration::from_millis(100);
-
-/// How often the progress is shown.
-const REPORT_PERIOD: Duration = Duration::from_secs(1);
-
-/// The key that pauses and goes on.
-const PAUSE: Key = Key::Char(b' ');
+/// Name of the node in ROS 2: that of rosbag2's recorder.
+const NODE: &str = "rosbag2_recorder";
 
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
-    let plan = args.plan(cli)?;
+    let mut plan = args.plan(cli)?;
     let context = plan.open(cli)?;
-    let node = cli.node(&context, "record")?;
-    let profile = match context.graphs() {
-        Graphs::Ros1 => Profile::Ros1,
-        Graphs::Ros2 => Profile::Ros2,
-        Graphs::Both => Profile::None,
-    };
-    let files = OutputFiles::new(plan.base.clone(), plan.format, profile, plan.options.limits.split);
-    let files = Box::new(files.keeping(plan.max_splits));
-    let Plan { options, is_quiet, is_paused, .. } = plan;
-    let recorder = Recorder::new(&node, files, options, cli.types_loader())?;
-    recorder.set_paused(is_paused);
-    if !is_quiet {
+    let node = node(cli, &context, plan.node_name.as_deref())?;
+    let bags = plan.bags(context.graphs());
+    let events = (context.graphs() != Graphs::Ros1).then(|| Events::new(&node)).transpose()?;
+    if events.is_some() {
+        // What this recorder itself says is recorded only if it is named.
+        let topics = &mut plan.options.topics;
+        let own = [WRITE_SPLIT, MESSAGES_LOST].into_iter().filter(|own| !topics.names.contains(*own));
+        let own: Vec<String> = own.map(str::to_owned).collect();
+        topics.excluded_names.extend(own);
+    }
+    let is_snapshot = plan.options.sink.memory.is_some();
+    let recorder = Recorder::new(&node, bags, plan.options, cli.types_loader())?;
+    recorder.control().set_paused(plan.is_paused);
+    let _services = Services::start(&node, recorder.control(), plan.snapshot_topic.as_deref())?;
+    if !plan.is_quiet {
+        if let Some(why) = output::cached_write_path(&output::folder_of(plan.place.path())) {
+            cli.output.note(&format!("the bag is written through the page cache: {why}"));
+        }
         let files = recorder.progress().files;
         files.iter().for_each(|file| cli.output.note(&format!("recording into {}", file.display())));
+        if is_snapshot {
+            let service = format!("{}/snapshot", node.full_name());
+            cli.output.note(&format!("recording into memory; the service {service} writes it to a bag"));
+        }
     }
-    let running = Running { cli, is_quiet, is_paused, started: Instant::now() };
-    running.record(&context, node, recorder)
+    Running::new(cli, plan.is_quiet, events).record(&context, node, recorder)
 }
 
-/// A recording that runs.
-struct Running<'a> {
-    cli: &'a CliContext,
-    is_quiet: bool,
-    is_paused: bool,
-    started: Instant,
-}
-
-impl Running<'_> {
-    /// Records until Ctrl-C or a limit, and completes the bag.
-    fn record(mut self, context: &Context, node: Node, mut recorder: Recorder) -> Result<(), CliError> {
-        let spinning = {
-            let context = context.clone();
-            thread::spawn(move || context.spin())
-        };
-        let recorded = self.watch(context, &mut recorder);
-        let elapsed = self.started.elapsed();
-        // Nothing more arrives, whatever has ended the recording.
-        context.shutdown();
-        let finished = recorder.finish();
-        drop(node);
-        if let Ok(spun) = spinning.join() {
-            spun?;
-        }
-        recorded?;
-        let progress = finished?;
-        if self.is_quiet {
-            return Ok(());
-        }
-        self.cli.output.answer(|| progress.result(elapsed), || progress.result_json(elapsed))
-    }
-
-    fn watch(&mut self, context: &Context, recorder: &mut Recorder) -> Result<(), CliError> {
-        let keys = Keys::open().filter(|_| !self.is_quiet);
-        let shows_line = !self.is_quiet && !self.cli.output.json && io::stderr().is_terminal();
-        let (mut speed, mut reported) = (Speed::default(), None::<Instant>);
-        while context.ok() && !recorder.has_ended() {
-            recorder.step()?;
-            if keys.as_ref().and_then(Keys::pressed) == Some(PAUSE) {
-                self.is_paused = !self.is_paused;
-                recorder.set_paused(self.is_paused);
-                reported = None;
-            }
-            if reported.is_none_or(|reported| reported.elapsed() >= REPORT_PERIOD) {
-                reported = Some(Instant::now());
-                self.report(&recorder.progress(), &mut speed, shows_line)?;
-            }
-            context.sleep_wall(STEP)?;
-        }
-        if shows_line {
-            output::end_status();
-        }
-        Ok(())
-    }
-
-    fn report(&self, progress: &Progress, speed: &mut Speed, shows_line: bool) -> Result<(), CliError> {
-        let elapsed = self.started.elapsed();
-        if shows_line {
-            output::print_status(&progress.line(
-                elapsed,
-                speed.update(elapsed, progress.len),
-                self.is_paused,
-            ));
-        } else if self.cli.output.json && !self.is_quiet {
-            self.cli.output.json(&progress.json(elapsed))?;
-        }
-        Ok(())
+/// The node of the recorder. In ROS 1, a second node of one name would end the first.
+fn node(cli: &CliContext, context: &Context, name: Option<&str>) -> Result<Node, CliError> {
+    match (name, context.graphs()) {
+        (Some(name), _) => cli.node_of_name(context, name),
+        (None, Graphs::Ros1) => cli.node(context, "record"),
+        (None, Graphs::Ros2) => cli.node_of_name(context, NODE),
+        (None, Graphs::Both) => cli.node_of_name(context, &format!("{NODE}_{}", std::process::id())),
     }
 }

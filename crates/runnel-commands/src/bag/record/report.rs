@@ -7,8 +7,8 @@ use runnel_io::clock;
 use rustix::fs::statvfs;
 use serde_json::{Map, Value as Json, json};
 
-use super::loss::Counts;
 use super::recorder::Progress;
+use super::sink::Counts;
 use crate::bag::quantity::size;
 use crate::output::{counted, lines, listed};
 

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use regex_lite::Regex;
+use runnel::core::schema::TypeName;
 
 use crate::graphs::{Topic, Topics, is_hidden};
+
+/// What the topic of a service's events has behind the service's name.
+const EVENTS: &str = "/_service_event";
 
 /// The topics that a recording selects.
 #[derive(Clone, Debug, Default)]
@@ -13,12 +17,20 @@ pub struct TopicSelection {
     pub names: BTreeSet<String>,
     /// All topics that have a publisher.
     pub all: bool,
+    /// The events of all services whose introspection is enabled.
+    pub all_services: bool,
     /// Topics with a match of one of these.
     pub regexes: Vec<Regex>,
+    /// Topics of these types.
+    pub types: Vec<TypeName>,
     /// Topics to which this node subscribes.
     pub node: Option<String>,
     /// Topics that are left out, whatever selects them.
     pub excluded: Vec<Regex>,
+    /// Absolute names of such topics.
+    pub excluded_names: BTreeSet<String>,
+    /// Types of topics that are left out, unless they are named.
+    pub excluded_types: Vec<TypeName>,
     /// Also ROS 2 topics with a name part that begins with an underscore, which only `names` selects otherwise.
     pub hidden: bool,
 }
@@ -26,12 +38,13 @@ pub struct TopicSelection {
 impl TopicSelection {
     /// Whether topics are selected that have to be discovered.
     pub fn discovers(&self) -> bool {
-        self.all || !self.regexes.is_empty() || self.node.is_some()
+        let has_patterns = !self.regexes.is_empty() || !self.types.is_empty();
+        self.all || self.all_services || has_patterns || self.node.is_some()
     }
 
     /// Whether a topic is left out, whatever selects it.
     pub fn excludes(&self, name: &str) -> bool {
-        self.excluded.iter().any(|regex| regex.is_match(name))
+        self.excluded_names.contains(name) || self.excluded.iter().any(|regex| regex.is_match(name))
     }
 
     /// The selected topics among those of both graphs.
@@ -45,11 +58,32 @@ impl TopicSelection {
         if self.excludes(name) || !sides.any(|(_, side)| !side.publishers.is_empty()) {
             return false;
         }
-        let is_shown = self.hidden || topic.ros1.is_some() || !is_hidden(name);
+        if has_type(topic, &self.excluded_types) {
+            return false;
+        }
         let is_subscribed = |node: &String| topic.sides().any(|(_, side)| side.subscribers.contains(node));
-        is_shown && (self.all || self.regexes.iter().any(|regex| regex.is_match(name)))
-            || self.node.as_ref().is_some_and(is_subscribed)
+        self.matches(name, topic) || self.node.as_ref().is_some_and(is_subscribed)
     }
+
+    /// Whether a topic is one of all, or matches. Events of services are hidden topics, which are selected as services.
+    fn matches(&self, name: &str, topic: &Topic) -> bool {
+        let is_event = name.ends_with(EVENTS);
+        let is_shown = is_event || self.hidden || topic.ros1.is_some() || !is_hidden(name);
+        let is_one_of_all = if is_event { self.all_services } else { self.all };
+        let is_match = || self.regexes.iter().any(|regex| regex.is_match(name));
+        is_shown && (is_one_of_all || is_match() || has_type(topic, &self.types))
+    }
+}
+
+/// The topic of a service's events.
+pub fn event_topic(service: &str) -> String {
+    format!("{service}{EVENTS}")
+}
+
+fn has_type(topic: &Topic, types: &[TypeName]) -> bool {
+    let known = topic.types();
+    let mut known = known.iter().filter_map(|name| TypeName::parse(name));
+    !types.is_empty() && known.any(|name| types.contains(&name))
 }
 
 #[cfg(test)]
@@ -93,6 +127,32 @@ mod tests {
         assert_eq!(of("scan"), "/robot/scan /scan");
         assert_eq!(of("^/scan"), "/scan");
         assert_eq!(of("cmd_vel"), "", "it has no publisher");
+    }
+
+    #[test]
+    fn events_of_services_are_selected_as_services() {
+        let mut topics = Topics::default();
+        topics.add_ros2(&graph(&[("rt/add/_service_event", 1, true), ("rt/scan", 1, true)]));
+        let selected = |selection: TopicSelection| selection.select(&topics).join(" ");
+        let none = TopicSelection::default();
+        assert_eq!(selected(TopicSelection { all: true, ..none.clone() }), "/scan");
+        let services = TopicSelection { all_services: true, ..none.clone() };
+        assert_eq!(selected(services.clone()), "/add/_service_event");
+        let excluded_names = [event_topic("/add")].into();
+        assert_eq!(selected(TopicSelection { excluded_names, ..services }), "");
+        assert_eq!(selected(TopicSelection { regexes: regexes("^/add"), ..none }), "/add/_service_event");
+    }
+
+    #[test]
+    fn types_select_and_exclude_topics() {
+        let mut topics = topics();
+        let side = topics.0.get_mut("/scan").and_then(|topic| topic.ros2.as_mut()).expect("a topic");
+        side.types = ["sensor_msgs/msg/LaserScan".to_owned()].into();
+        let selected = |selection: TopicSelection| selection.select(&topics).join(" ");
+        let types = || vec![TypeName::parse("sensor_msgs/LaserScan").expect("a type")];
+        assert_eq!(selected(TopicSelection { types: types(), ..TopicSelection::default() }), "/scan");
+        let all = TopicSelection { all: true, excluded_types: types(), ..TopicSelection::default() };
+        assert_eq!(selected(all), "/odom /robot/scan");
     }
 
     #[test]

@@ -7,10 +7,10 @@ use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_bag::Compression;
 use runnel_bag::mcap::Profile;
 
-use super::limits::Limits;
-use super::output_files::OutputFiles;
-use super::recorder::{Options, Recorder};
-use super::topic_selection::TopicSelection;
+use super::{Options, Recorder};
+use crate::bag::record::output::OutputFiles;
+use crate::bag::record::sink::SinkOptions;
+use crate::bag::record::topic_selection::TopicSelection;
 use crate::bag::storage::Storage;
 use crate::types::Types;
 
@@ -18,9 +18,9 @@ fn options(topic: &str) -> Options {
     Options {
         topics: TopicSelection { names: [topic.to_owned()].into(), ..TopicSelection::default() },
         depth: 1000,
-        limits: Limits::default(),
+        qos_overrides: [].into(),
+        sink: SinkOptions::default(),
         max_loss: Duration::from_secs(1),
-        takes_ros2: true,
         sim_time: false,
         discovery: false,
         udp: false,
@@ -34,7 +34,7 @@ fn messages_that_have_arrived_are_recorded_at_the_end() {
     let context = Context::with_options(of_context.rosout(false).sim_time(false)).expect("a context");
     let node = context.create_node("record").expect("a node");
     let base = folder.path().join("a");
-    let files = OutputFiles::new(base, (Storage::Mcap, Compression::None), Profile::None, false);
+    let files = OutputFiles::new(base, (Storage::Mcap, Compression::None), Profile::None);
     let recorder =
         Recorder::new(&node, Box::new(files), options("/a"), || Types::new(&[])).expect("it subscribes");
     let publisher = node.create_publisher::<Text>("/a", QoS::keep_last(1000)).expect("a publisher");

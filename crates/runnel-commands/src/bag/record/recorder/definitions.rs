@@ -1,6 +1,5 @@
 //! Definitions of the recorded types: from the publisher, known here, or described by a node of the ROS 2 graph.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -8,20 +7,10 @@ use runnel::core::schema::{Generation, Schema as TypeSchema};
 use runnel::{Context, Node};
 use runnel_bag::{Schema, SchemaLanguage};
 
+use crate::bag::record::sink::TypeKey;
 use crate::error::CliError;
 use crate::learned_types::TypeLearner;
 use crate::types::Types;
-
-/// A type as a publisher names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypeKey {
-    /// The generation of the messages.
-    pub generation: Generation,
-    /// The name as that generation spells it.
-    pub name: String,
-    /// MD5 sum in ROS 1, type hash in ROS 2; empty or `*` if it is unknown.
-    pub sum: String,
-}
 
 /// The answer to a question for a type.
 #[derive(Debug)]
@@ -133,30 +122,5 @@ fn learned(
     match has_sum(&schema, &key.sum) {
         true => Ok(stored(&schema)),
         false => Err(format!("{unknown}. The graph describes another definition")),
-    }
-}
-
-/// The definitions that were found, and the types that are asked for.
-#[derive(Debug, Default)]
-pub struct KnownDefinitions(BTreeMap<TypeKey, Option<Schema>>);
-
-impl KnownDefinitions {
-    /// Remembers that a type is asked for. False if it was asked for before.
-    pub fn ask(&mut self, key: &TypeKey) -> bool {
-        if self.0.contains_key(key) {
-            return false;
-        }
-        self.0.insert(key.clone(), None);
-        true
-    }
-
-    /// Remembers a definition; an empty one if it cannot be found.
-    pub fn define(&mut self, key: TypeKey, definition: Schema) {
-        self.0.insert(key, Some(definition));
-    }
-
-    /// The definition of a type, if it is known.
-    pub fn get(&self, key: &TypeKey) -> Option<&Schema> {
-        self.0.get(key)?.as_ref()
     }
 }

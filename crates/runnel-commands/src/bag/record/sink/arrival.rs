@@ -137,11 +137,6 @@ impl OwnedArrival {
         };
         Arrival { source, number: self.number, content: self.content.view() }
     }
-
-    /// Length of the message and its definition in bytes.
-    pub fn len(&self) -> usize {
-        self.content.len() + self.definition.len()
-    }
 }
 
 impl Content<'_> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::sink::Sink;
+use crate::bag::record::sink::Sink;
 use crate::streaming::lock;
 
 /// The thread. It ends when this is dropped.

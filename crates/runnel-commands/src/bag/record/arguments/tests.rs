@@ -1,0 +1,113 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args as _, FromArgMatches};
+use runnel_bag::Compression;
+
+use super::output::Place;
+use super::*;
+use crate::arguments::Arguments;
+use crate::bag::storage::Storage;
+
+fn plan(line: &str) -> Result<Plan, String> {
+    let command = Args::augment_args(clap::Command::new("record"));
+    let matches = command.try_get_matches_from(format!("record {line}").split_whitespace());
+    let args = Args::from_arg_matches(&matches.map_err(|error| error.to_string())?).expect("parsed");
+    let arguments = Arguments::split(vec!["runnel".into()]).expect("a good line");
+    let cli = CliContext::new(arguments, true, Vec::new()).expect("sound");
+    args.plan(&cli).map_err(|error| error.to_string())
+}
+
+fn refused(line: &str) -> String {
+    plan(line).err().unwrap_or_else(|| panic!("{line} is accepted"))
+}
+
+#[test]
+fn topics_are_required_and_resolved() {
+    let topics = |line: &str| plan(line).expect("sound").options.topics;
+    assert_eq!(topics("a /b").names.into_iter().collect::<Vec<_>>(), ["/a", "/b"]);
+    assert!(topics("-a").all && topics("-e x -e y").regexes.len() == 2);
+    assert!(refused("").contains("nothing to record"));
+    assert!(refused("/scan -x sc").contains("excluded"));
+    assert!(refused("-e (").contains("regex"), "{}", refused("-e ("));
+}
+
+#[test]
+fn output_is_named_by_the_user_or_the_date() {
+    let of = |line: &str| plan(line).map(|plan| plan.place);
+    let files = |name: &str, storage, compression| Ok(Place::Files(name.into(), (storage, compression)));
+    assert_eq!(of("-a -O x.bag"), files("x", Storage::Rosbag, Compression::None));
+    assert_eq!(of("-a -O x --zstd"), files("x", Storage::Mcap, Compression::Zstd));
+    assert_eq!(of("-a -O x.y -s rosbag -j"), files("x.y", Storage::Rosbag, Compression::Bz2));
+    let Ok(Place::Files(day, _)) = of("-a -o day") else { panic!("files") };
+    assert!(day.to_string_lossy().starts_with("day_2"));
+    assert!(refused("-a -O x.bag -s mcap").contains("--storage"));
+    assert!(refused("-a -O x.bag --zstd").contains("--lz4"));
+    assert!(refused("-a -O x.bag --ros2").contains("--storage mcap"));
+}
+
+#[test]
+fn folder_is_named_as_by_ros2_bag() {
+    let of = |line: &str| plan(line).map(|plan| plan.place);
+    assert_eq!(of("-a -s rosbag2 -O x.y"), Ok(Place::Folder(PathBuf::from("x.y"), Compression::None)));
+    let Ok(Place::Folder(path, Compression::Lz4)) = of("-a -s rosbag2 --lz4") else { panic!("a folder") };
+    assert!(path.to_string_lossy().starts_with("rosbag2_2"), "{path:?}");
+    assert!(refused("-a -s rosbag2 --ros1").contains("--storage mcap"));
+    assert!(refused("-a -s rosbag2 -j").contains("--zstd"));
+}
+
+#[test]
+fn snapshots_have_limits_of_their_own() {
+    let memory =
+        |line: &str| plan(line).expect("sound").options.sink.memory.map(|one| (one.bytes, one.duration));
+    assert_eq!(memory("-a"), None);
+    assert_eq!(memory("-a --snapshot-mode"), Some((100 << 20, None)));
+    let line = "-a --snapshot-mode --snapshot-duration 5m --max-cache-size 1000";
+    assert_eq!(memory(line), Some((1000, Some(Duration::from_secs(300)))));
+    assert!(refused("-a --snapshot-mode --split --size 1").contains("--snapshot-duration"));
+    assert!(refused("-a --snapshot-duration 5").contains("--snapshot-mode"));
+}
+
+#[test]
+fn only_one_of_several_bags_can_be_removed() {
+    for option in ["--max-splits 2", "--keep-size 5", "--keep-duration 5m", "--disk-full drop-oldest"] {
+        assert!(refused(&format!("-a {option}")).contains("--split"), "{option}");
+        assert!(plan(&format!("-a --split --size 1 {option}")).is_ok(), "{option}");
+        assert!(plan(&format!("-a --snapshot-mode {option}")).is_ok(), "{option}");
+    }
+}
+
+#[test]
+fn qos_is_read_from_a_file() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"/scan:\n  reliability: best_effort\n  depth: 3\n").expect("a file");
+    let path = file.path().display().to_string();
+    let overrides =
+        plan(&format!("-a --qos-profile-overrides-path {path}")).expect("sound").options.qos_overrides;
+    assert_eq!(overrides["/scan"], QoS::keep_last(3).best_effort());
+    file.write_all(b"/odom: 1\n").expect("a file");
+    let why = refused(&format!("-a --qos-profile-overrides-path {path}"));
+    assert!(why.starts_with(&path) && why.contains("/odom"), "{why}");
+}
+
+#[test]
+fn limits_of_both_originals_are_read() {
+    let limits = |line: &str| plan(line).expect("sound").options.sink.limits;
+    let rosbag = limits("-a --split --size 2 --duration 5m -l 3");
+    assert_eq!((rosbag.size, rosbag.split, rosbag.messages), (Some(2 << 20), true, Some(3)));
+    assert_eq!(rosbag.duration, Some(Duration::from_secs(300)));
+    let ros2 = limits("-a --max-bag-size 100 -d 7");
+    assert_eq!((ros2.size, ros2.duration, ros2.split), (Some(100), Some(Duration::from_secs(7)), true));
+    assert!(!limits("-a --duration 1").split && !limits("-a --max-bag-size 0").split);
+    let of_topic = limits("-a --topic-limit /a=10hz --topic-limit a=5 --topic-limit /b=1kB").topics;
+    assert_eq!((of_topic["/a"].messages, of_topic["/b"].bytes), (Some(5), Some(1000)));
+    assert!(of_topic["/a"].interval.is_some() && of_topic.len() == 2);
+    assert!(refused("-a --split").contains("--size"));
+}
+
+#[test]
+fn missing_options_are_refused_with_advice() {
+    let why = refused("-a --compression-mode file");
+    assert!(why.contains("is not supported: ") && why.contains("Try: "), "{why}");
+    assert!(plan("-a -b 512 --compression-mode none").is_ok());
+}

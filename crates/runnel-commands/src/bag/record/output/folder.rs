@@ -1,0 +1,180 @@
+//! A recording as the files of a folder of `ros2 bag`.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use runnel_bag::files::Folder;
+use runnel_bag::mcap::Profile;
+use runnel_bag::rosbag2::FolderWriter;
+use runnel_bag::{BagWriter, Channel, Compression, Error};
+
+use super::retention::{ClosedBag, ClosedBags, Retention};
+use super::{folder_of, space};
+use crate::bag::files::{exists, failed, is_taken};
+use crate::bag::record::sink::{Bags, Removed, Space, Written};
+use crate::error::CliError;
+
+/// A folder with one file after another, and `metadata.yaml`.
+pub struct OutputFolder {
+    path: PathBuf,
+    compression: Compression,
+    /// Begun with the first file.
+    writer: Option<FolderWriter<Folder>>,
+    begun: usize,
+    current: Option<PathBuf>,
+    closed: ClosedBags,
+    /// Files that are closed but not complete, so that the metadata do not list them.
+    abandoned: Vec<PathBuf>,
+}
+
+impl OutputFolder {
+    /// A folder of this path, which must not exist when the first bag is begun.
+    pub fn new(path: PathBuf, compression: Compression, retention: Retention) -> Self {
+        let closed = ClosedBags::new(retention);
+        Self { path, compression, writer: None, begun: 0, current: None, closed, abandoned: Vec::new() }
+    }
+
+    /// Name of the bag, with which the names of its files begin.
+    fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    fn writer(&mut self) -> Result<&mut FolderWriter<Folder>, CliError> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None if is_taken(&self.path) => return Err(exists(&self.path)),
+            None => {
+                // Its errors name the folder.
+                let folder = Folder::create(&self.path).map_err(CliError::failed)?;
+                FolderWriter::new(folder, &self.name(), &env::var("ROS_DISTRO").unwrap_or_default())
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    fn begin_file(&mut self) -> Result<Box<dyn BagWriter + Send>, Error> {
+        let compression = self.compression;
+        let Some(writer) = &mut self.writer else { return Err(Error::Finished) };
+        let mut file = writer.begin_file(Profile::Ros2)?;
+        file.set_compression(compression)?;
+        if compression != Compression::None {
+            // The callbacks do not wait for the compression.
+            file.set_compression_threads(1)?;
+        }
+        Ok(Box::new(file))
+    }
+
+    fn write_metadata(&mut self) -> Result<(), CliError> {
+        let written = self.writer.as_mut().map_or(Ok(()), FolderWriter::write_metadata);
+        written.map_err(|error| failed(&self.path, &error))
+    }
+
+    /// Removes a closed file: first from the metadata, so that these never list a file that is gone.
+    fn remove(&mut self, ClosedBag { path, written }: ClosedBag) -> Result<Removed, CliError> {
+        match self.abandoned.iter().position(|abandoned| *abandoned == path) {
+            Some(place) => drop(self.abandoned.remove(place)),
+            None => {
+                if let Some(writer) = &mut self.writer {
+                    writer.forget_oldest();
+                }
+                self.write_metadata()?;
+            }
+        }
+        let removed = fs::remove_file(&path);
+        removed.map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
+        Ok(Removed { file: path, len: written.len })
+    }
+}
+
+impl Bags for OutputFolder {
+    fn begin(&mut self, _channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
+        self.writer()?;
+        let path = self.path.join(format!("{}_{}.mcap", self.name(), self.begun));
+        let file = self.begin_file().map_err(|error| failed(&path, &error))?;
+        self.begun += 1;
+        self.current = Some(path);
+        Ok(file)
+    }
+
+    fn complete(&mut self, written: Written) -> Result<(), CliError> {
+        let Some(path) = self.current.take() else { return Ok(()) };
+        self.closed.push(&path, written);
+        self.write_metadata()?;
+        while let Some(excess) = self.closed.pop_excess() {
+            self.remove(excess)?;
+        }
+        Ok(())
+    }
+
+    fn abandon(&mut self, written: Written) {
+        if let Some(path) = self.current.take() {
+            self.closed.push(&path, written);
+            self.abandoned.push(path);
+        }
+    }
+
+    fn remove_oldest(&mut self) -> Result<Option<Removed>, CliError> {
+        let oldest = self.closed.pop_oldest();
+        oldest.map(|oldest| self.remove(oldest)).transpose()
+    }
+
+    fn space(&self) -> Option<Space> {
+        space(&folder_of(&self.path))
+    }
+
+    fn failed(&self, error: &Error) -> CliError {
+        match failed(self.current.as_deref().unwrap_or(&self.path), error) {
+            CliError::Failed(why) => CliError::Failed(format!("{why}. Everything before can be read")),
+            other => other,
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.closed.files().chain(self.current.as_deref()).map(Path::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel_bag::rosbag2::{BagMetadata, METADATA_FILE};
+
+    use super::*;
+
+    #[test]
+    fn metadata_list_the_files_that_are_kept() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("run");
+        let retention = Retention { count: Some(2), ..Retention::default() };
+        let mut folder = OutputFolder::new(path.clone(), Compression::Zstd, retention);
+        assert!(!path.exists(), "nothing is recorded");
+        for _ in 0..3 {
+            folder.begin(&[]).expect("a file").finish().expect("it is written");
+            folder.complete(Written::default()).expect("a name");
+        }
+        folder.begin(&[]).expect("a file");
+        folder.abandon(Written::default());
+        let listed = || {
+            let text = fs::read_to_string(path.join(METADATA_FILE)).expect("metadata");
+            let files = BagMetadata::parse(&text).expect("sound").files;
+            files.into_iter().map(|file| file.path).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(), ["run_1.mcap", "run_2.mcap"]);
+        let removed = folder.remove_oldest().expect("it is removed").expect("a file");
+        assert_eq!(removed.file, path.join("run_1.mcap"));
+        assert_eq!(listed(), ["run_2.mcap"]);
+        folder.remove_oldest().expect("it is removed").expect("a file");
+        assert_eq!(folder.files(), [path.join("run_3.mcap")], "the one that was not complete");
+        folder.remove_oldest().expect("it is removed").expect("a file");
+        assert_eq!(folder.remove_oldest().expect("no file"), None);
+        assert!(!path.join("run_3.mcap").exists());
+    }
+
+    #[test]
+    fn existing_folder_is_not_used() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let mut folder = OutputFolder::new(parent.path().to_owned(), Compression::None, Retention::default());
+        let why = folder.begin(&[]).err().expect("it exists").to_string();
+        assert!(why.contains("exists"), "{why}");
+    }
+}

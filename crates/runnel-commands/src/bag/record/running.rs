@@ -1,0 +1,112 @@
+//! A recording that runs: keys, services, and what is shown of it.
+
+use std::io::{self, IsTerminal};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use runnel::{Context, Node};
+
+use super::events::Events;
+use super::recorder::{Progress, Recorder};
+use super::report::Speed;
+use crate::bag::keys::{Key, Keys};
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+use crate::output;
+
+/// How often the recorder looks for topics.
+const STEP: Duration = Duration::from_millis(100);
+
+/// How often the progress is shown.
+const REPORT_PERIOD: Duration = Duration::from_secs(1);
+
+/// The key that pauses and goes on.
+const PAUSE: Key = Key::Char(b' ');
+
+/// A recording that runs.
+pub struct Running<'a> {
+    cli: &'a CliContext,
+    is_quiet: bool,
+    started: Instant,
+    /// The events of the ROS 2 graph.
+    events: Option<Events>,
+}
+
+impl<'a> Running<'a> {
+    /// A recording that begins now.
+    pub fn new(cli: &'a CliContext, is_quiet: bool, events: Option<Events>) -> Self {
+        Self { cli, is_quiet, started: Instant::now(), events }
+    }
+
+    /// Records until Ctrl-C or a limit, and completes the bag.
+    ///
+    /// # Errors
+    /// When the recording fails.
+    pub fn record(mut self, context: &Context, node: Node, mut recorder: Recorder) -> Result<(), CliError> {
+        let spinning = {
+            let context = context.clone();
+            thread::spawn(move || context.spin())
+        };
+        let recorded = self.watch(context, &mut recorder);
+        let elapsed = self.started.elapsed();
+        // Nothing more arrives, whatever has ended the recording.
+        context.shutdown();
+        let finished = recorder.finish();
+        drop(node);
+        if let Ok(spun) = spinning.join() {
+            spun?;
+        }
+        recorded?;
+        let progress = finished?;
+        if self.is_quiet {
+            return Ok(());
+        }
+        self.cli.output.answer(|| progress.result(elapsed), || progress.result_json(elapsed))
+    }
+
+    fn watch(&mut self, context: &Context, recorder: &mut Recorder) -> Result<(), CliError> {
+        let keys = Keys::open().filter(|_| !self.is_quiet);
+        let shows_line = !self.is_quiet && !self.cli.output.json && io::stderr().is_terminal();
+        let (mut speed, mut reported) = (Speed::default(), None::<Instant>);
+        let control = recorder.control().clone();
+        while context.ok() && !recorder.has_ended() && !control.is_stopped() {
+            recorder.step()?;
+            if let Some(events) = &self.events {
+                recorder.take_splits().iter().for_each(|split| events.publish_split(split));
+            }
+            if keys.as_ref().and_then(Keys::pressed) == Some(PAUSE) {
+                control.set_paused(!control.is_paused());
+                reported = None;
+            }
+            if reported.is_none_or(|reported| reported.elapsed() >= REPORT_PERIOD) {
+                reported = Some(Instant::now());
+                let progress = recorder.progress();
+                if let Some(events) = &mut self.events {
+                    events.publish_losses(&progress);
+                }
+                self.report(&progress, &mut speed, shows_line, control.is_paused())?;
+            }
+            context.sleep_wall(STEP)?;
+        }
+        if shows_line {
+            output::end_status();
+        }
+        Ok(())
+    }
+
+    fn report(
+        &self,
+        progress: &Progress,
+        speed: &mut Speed,
+        shows_line: bool,
+        is_paused: bool,
+    ) -> Result<(), CliError> {
+        let elapsed = self.started.elapsed();
+        if shows_line {
+            output::print_status(&progress.line(elapsed, speed.update(elapsed, progress.len), is_paused));
+        } else if self.cli.output.json && !self.is_quiet {
+            self.cli.output.json(&progress.json(elapsed))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The bags of a recording, one after another, and what each later one begins with.
+
+use std::path::PathBuf;
+
+use runnel_bag::{Error, Metadata};
+
+use super::arrival::{Content, OwnedContent};
+use super::bags::{Bags, Removed, Space};
+use super::channels::Channels;
+use super::end::is_disk_full;
+use super::latched::Latched;
+use super::limits::Limits;
+use super::open_bag::OpenBag;
+use super::origin::Origin;
+use crate::error::CliError;
+
+/// Space that is kept free on the disk, in what is written from one sync to the next, and at least.
+const RESERVED_SYNCS: u64 = 4;
+const LEAST_RESERVED: u64 = 128 << 20;
+
+/// Of a small disk, one part in so many is kept free at most.
+const LARGEST_RESERVED_PART: u64 = 8;
+
+/// What is done when the disk is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum DiskFull {
+    /// The recording ends with an error
+    #[default]
+    Stop,
+    /// The oldest complete bags are removed
+    DropOldest,
+}
+
+/// One bag followed another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// File of the complete one.
+    pub closed: PathBuf,
+    /// File of the next one.
+    pub opened: PathBuf,
+}
+
+/// The bags of a recording.
+pub struct BagSequence {
+    bags: Box<dyn Bags>,
+    open: Option<OpenBag>,
+    disk_full: DiskFull,
+    /// What each later bag begins with: messages that late subscribers would get.
+    repeated: Latched<Repeated>,
+    splits: Vec<Split>,
+    /// Length of bags that are not open any more, in bytes.
+    closed_len: u64,
+    /// Length of all at the last sync, in bytes.
+    synced_len: u64,
+}
+
+#[derive(Debug)]
+struct Repeated {
+    channel: usize,
+    content: OwnedContent,
+}
+
+impl BagSequence {
+    /// Begins with no bag.
+    pub fn new(bags: Box<dyn Bags>, disk_full: DiskFull) -> Self {
+        Self {
+            bags,
+            open: None,
+            disk_full,
+            repeated: Latched::default(),
+            splits: Vec::new(),
+            closed_len: 0,
+            synced_len: 0,
+        }
+    }
+
+    /// Begins a bag, with the messages that late subscribers would get, as received at `now`.
+    ///
+    /// # Errors
+    /// When it cannot be created or written.
+    pub fn begin(&mut self, channels: &Channels, now: u64) -> Result<(), CliError> {
+        let Err(error) = self.try_begin(channels, now)? else { return Ok(()) };
+        let why = self.bags.failed(&error);
+        let begun =
+            if self.give_up_open(&error)? { self.try_begin(channels, now)? } else { return Err(why) };
+        begun.map_err(|error| self.bags.failed(&error))
+    }
+
+    /// The same. The inner result is that of writing.
+    fn try_begin(&mut self, channels: &Channels, now: u64) -> Result<Result<(), Error>, CliError> {
+        let mut bag = OpenBag::new(self.bags.begin(channels.channels())?);
+        let written = self.repeated.messages().try_for_each(|(_, Repeated { channel, content })| {
+            bag.write(*channel, channels, content.view().at(now))
+        });
+        let written = written.and_then(|()| bag.end_repeated());
+        self.open = Some(bag);
+        Ok(written)
+    }
+
+    /// Writes a message. Without an open bag, nothing is written.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&mut self, channel: usize, channels: &Channels, content: Content<'_>) -> Result<(), Error> {
+        self.open.as_mut().map_or(Ok(()), |bag| bag.write(channel, channels, content))
+    }
+
+    /// Keeps a message for later bags, if late subscribers would get it.
+    pub fn keep(&mut self, origin: &Origin, content: Content<'_>) {
+        let Some(publisher) = &origin.latched_by else { return };
+        let channel = origin.channel;
+        self.repeated.keep((origin.topic, publisher.clone()), content.data.len(), || {
+            Ok(Repeated { channel, content: content.to_owned()? })
+        });
+    }
+
+    /// Whether the open bag is full at `now`.
+    pub fn is_full(&self, limits: &Limits, now: u64) -> bool {
+        self.open.as_ref().is_some_and(|bag| limits.is_full(bag.own_len(), bag.start(), now))
+    }
+
+    /// Gives everything so far to the disk. False if nothing was written since the last time.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn sync(&mut self) -> Result<bool, Error> {
+        self.synced_len = self.len();
+        self.open.as_mut().map_or(Ok(false), OpenBag::sync)
+    }
+
+    /// Completes the open bag, with these metadata.
+    ///
+    /// # Errors
+    /// When something could not be written: the bag cannot be continued.
+    pub fn complete(&mut self, metadata: &Metadata) -> Result<(), CliError> {
+        self.write_end(metadata).map_err(|error| self.bags.failed(&error))?;
+        self.close()
+    }
+
+    /// Writes the end of the open bag, with these metadata.
+    ///
+    /// # Errors
+    /// Those of the writer, after which the bag cannot be continued.
+    pub fn write_end(&mut self, metadata: &Metadata) -> Result<(), Error> {
+        let Some(bag) = &mut self.open else { return Ok(()) };
+        bag.writer.add_metadata(metadata)?;
+        bag.writer.finish()
+    }
+
+    /// Begins the next bag at `now`, once the end of the open one is written.
+    ///
+    /// # Errors
+    /// Those of [`BagSequence::begin`], and when the complete one cannot get its name.
+    pub fn follow(&mut self, channels: &Channels, now: u64) -> Result<(), CliError> {
+        self.close()?;
+        let closed = self.bags.files().pop();
+        self.begin(channels, now)?;
+        if let Some((closed, opened)) = closed.zip(self.bags.files().pop()) {
+            self.splits.push(Split { closed, opened });
+        }
+        Ok(())
+    }
+
+    /// The open bag is complete.
+    fn close(&mut self) -> Result<(), CliError> {
+        let Some(bag) = self.open.take() else { return Ok(()) };
+        let written = bag.written();
+        self.closed_len += written.len;
+        drop(bag);
+        self.bags.complete(written)
+    }
+
+    /// Gives up the bag that cannot be continued, and begins the next one, if the disk is full and has older bags that may
+    /// be removed.
+    ///
+    /// # Errors
+    /// Why the recording cannot go on.
+    pub fn replace_failed(&mut self, error: &Error, channels: &Channels, now: u64) -> Result<(), CliError> {
+        let why = self.bags.failed(error);
+        if !self.give_up_open(error)? {
+            return Err(why);
+        }
+        self.begin(channels, now)
+    }
+
+    /// Gives up the bag that cannot be continued. Whether there is space for another one: the disk was full, and older bags
+    /// could be removed.
+    fn give_up_open(&mut self, error: &Error) -> Result<bool, CliError> {
+        let written = self.open.take().map(|bag| bag.written()).unwrap_or_default();
+        self.closed_len += written.len;
+        if self.disk_full != DiskFull::DropOldest || !is_disk_full(error) {
+            return Ok(false);
+        }
+        let has_space = self.make_space(self.reserve(), 1)? > 0;
+        if has_space {
+            self.bags.abandon(written);
+        }
+        Ok(has_space)
+    }
+
+    /// Removes the oldest bags before the disk is full, if that is what is done.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn reserve_space(&mut self) -> Result<(), CliError> {
+        if self.disk_full == DiskFull::DropOldest {
+            self.make_space(self.reserve(), 0)?;
+        }
+        Ok(())
+    }
+
+    /// Length of all bags, in bytes.
+    pub fn len(&self) -> u64 {
+        self.closed_len + self.open.as_ref().map_or(0, |bag| bag.writer.file_len())
+    }
+
+    /// The files of all bags that are kept, in their order.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.bags.files()
+    }
+
+    /// The error of the open bag, with its name.
+    pub fn failed(&self, error: &Error) -> CliError {
+        self.bags.failed(error)
+    }
+
+    /// The splits since the last call.
+    pub fn take_splits(&mut self) -> Vec<Split> {
+        std::mem::take(&mut self.splits)
+    }
+
+    /// The recording is complete, with these metadata of its last bag.
+    ///
+    /// # Errors
+    /// When something could not be written.
+    pub fn finish(&mut self, metadata: &Metadata) -> Result<(), CliError> {
+        self.complete(metadata)?;
+        self.bags.finish()
+    }
+
+    /// The bag that is open cannot be completed.
+    pub fn leave_unfinished(&mut self) {
+        self.open = None;
+    }
+
+    /// What should be free on the disk, in bytes.
+    fn reserve(&self) -> u64 {
+        let written = self.len().saturating_sub(self.synced_len);
+        written.saturating_mul(RESERVED_SYNCS).max(LEAST_RESERVED)
+    }
+
+    /// Removes the oldest bags, at least this many, until so many bytes are free. Returns how many were removed.
+    fn make_space(&mut self, bytes: u64, at_least: usize) -> Result<usize, CliError> {
+        let Space { free, total } = self.bags.space().unwrap_or(Space { free: u64::MAX, total: u64::MAX });
+        let wanted = bytes.min(total / LARGEST_RESERVED_PART);
+        // The system may take a while to free the space of a file.
+        let (mut free, mut removed) = (free, 0);
+        while free < wanted || removed < at_least {
+            let Some(Removed { file, len }) = self.bags.remove_oldest()? else { break };
+            log::warn!("{}: removed, since the disk is nearly full", file.display());
+            free = free.saturating_add(len);
+            removed += 1;
+        }
+        Ok(removed)
+    }
+}

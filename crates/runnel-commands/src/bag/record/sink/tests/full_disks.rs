@@ -1,0 +1,186 @@
+//! Disks that are full.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use runnel_bag::disk::{Disk, MemoryDisk};
+use runnel_bag::mcap::{self, Profile};
+use runnel_bag::{BagWriter, Channel, Error};
+
+use crate::bag::files;
+use crate::bag::record::sink::fixture::{arrival, source};
+use crate::bag::record::sink::{Bags, Counts, DiskFull, Limits, Removed, Sink, SinkOptions, Space, Written};
+use crate::error::CliError;
+use crate::streaming::lock;
+
+/// Bytes of the disk.
+const TOTAL: u64 = 1 << 18;
+
+/// What is on the disk.
+#[derive(Default)]
+struct Content {
+    /// Bytes of each file.
+    files: Vec<u64>,
+    /// Whether it was full since somebody asked for its space.
+    was_full: bool,
+}
+
+type Usage = Arc<Mutex<Content>>;
+
+/// A file on a disk that may be full.
+struct FileOfDisk {
+    content: MemoryDisk,
+    number: usize,
+    usage: Usage,
+}
+
+impl Disk for FileOfDisk {
+    type Buffer = Vec<u8>;
+
+    fn block(&self) -> usize {
+        self.content.block()
+    }
+
+    fn buffer(&mut self) -> io::Result<Vec<u8>> {
+        self.content.buffer()
+    }
+
+    fn write(&mut self, buffer: Vec<u8>, len: usize, at: u64) -> io::Result<()> {
+        let mut usage = lock(&self.usage);
+        let grown = (at + len as u64).saturating_sub(usage.files[self.number]);
+        if usage.files.iter().sum::<u64>() + grown > TOTAL {
+            usage.was_full = true;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        usage.files[self.number] += grown;
+        self.content.write(buffer, len, at)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.content.sync()
+    }
+
+    fn finish(&mut self, len: u64) -> io::Result<()> {
+        self.content.finish(len)
+    }
+}
+
+/// Bags on such a disk.
+#[derive(Default)]
+struct FullBags {
+    usage: Usage,
+    /// Whether the disk says how much is free before it is full.
+    warns: bool,
+    closed: VecDeque<usize>,
+    removed: Arc<Mutex<usize>>,
+}
+
+impl FullBags {
+    fn close(&mut self) {
+        let newest = lock(&self.usage).files.len() - 1;
+        self.closed.push_back(newest);
+    }
+}
+
+impl Bags for FullBags {
+    fn begin(&mut self, _channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
+        let mut usage = lock(&self.usage);
+        usage.files.push(0);
+        let content = MemoryDisk::new(512, 1 << 16);
+        let disk = FileOfDisk { content, number: usage.files.len() - 1, usage: Arc::clone(&self.usage) };
+        Ok(Box::new(mcap::Writer::on_disk(disk, Profile::None).expect("there is space")))
+    }
+
+    fn complete(&mut self, _written: Written) -> Result<(), CliError> {
+        self.close();
+        Ok(())
+    }
+
+    fn abandon(&mut self, _written: Written) {
+        self.close();
+    }
+
+    fn remove_oldest(&mut self) -> Result<Option<Removed>, CliError> {
+        let Some(oldest) = self.closed.pop_front() else { return Ok(None) };
+        let len = std::mem::take(&mut lock(&self.usage).files[oldest]);
+        *lock(&self.removed) += 1;
+        Ok(Some(Removed { file: PathBuf::from(format!("{oldest}.mcap")), len }))
+    }
+
+    fn space(&self) -> Option<Space> {
+        let mut usage = lock(&self.usage);
+        let is_known = std::mem::take(&mut usage.was_full) || self.warns;
+        let free = TOTAL - usage.files.iter().sum::<u64>();
+        is_known.then_some(Space { free, total: TOTAL })
+    }
+
+    fn failed(&self, error: &Error) -> CliError {
+        files::failed(Path::new("full.mcap"), error)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+/// Records 1000 messages of 1000 bytes, in bags of 50 kB. Returns whether it ended early, and the numbers.
+fn record(bags: FullBags, disk_full: DiskFull) -> (Sink, bool, Counts) {
+    let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
+    let options = SinkOptions { limits, disk_full, ..SinkOptions::default() };
+    let mut sink = Sink::new(Box::new(bags), options).expect("there is space");
+    let topic = sink.add_topic("/a");
+    let text = "x".repeat(1000);
+    for second in 0..1000 {
+        sink.take(topic, &arrival(source("/one"), second, &text));
+        sink.sync();
+    }
+    let has_ended = sink.has_ended();
+    let (_, counts) = sink.counts().next().expect("a topic");
+    (sink, has_ended, counts)
+}
+
+#[test]
+fn full_disk_ends_the_recording_with_its_error() {
+    let (mut sink, has_ended, counts) = record(FullBags::default(), DiskFull::Stop);
+    assert!(has_ended && counts.messages < 1000, "{counts:?}");
+    let why = sink.finish().expect_err("the disk is full").to_string();
+    assert!(why.starts_with("full.mcap: ") && why.contains("storage"), "{why}");
+}
+
+#[test]
+fn oldest_bags_are_removed_before_the_disk_is_full() {
+    let bags = FullBags { warns: true, ..FullBags::default() };
+    let removed = Arc::clone(&bags.removed);
+    let (mut sink, has_ended, counts) = record(bags, DiskFull::DropOldest);
+    assert!(!has_ended, "{:?}", sink.finish());
+    assert_eq!((counts.messages, counts.absent()), (1000, 0));
+    assert!(*lock(&removed) > 10, "{removed:?}");
+    sink.finish().expect("there is space");
+}
+
+#[test]
+fn full_disk_without_a_warning_costs_the_oldest_bag() {
+    let bags = FullBags::default();
+    let removed = Arc::clone(&bags.removed);
+    let (mut sink, has_ended, counts) = record(bags, DiskFull::DropOldest);
+    assert!(!has_ended, "{:?}", sink.finish());
+    assert_eq!(counts.messages + counts.refused, 1000, "{counts:?}");
+    assert!(counts.refused > 0 && counts.refused <= *lock(&removed) as u64, "{counts:?} {removed:?}");
+    sink.finish().expect("there is space");
+}
+
+#[test]
+fn full_disk_without_older_bags_ends_the_recording() {
+    let options = SinkOptions { disk_full: DiskFull::DropOldest, ..SinkOptions::default() };
+    let mut sink = Sink::new(Box::new(FullBags::default()), options).expect("there is space");
+    let topic = sink.add_topic("/a");
+    let text = "x".repeat(1000);
+    for second in 0..1000 {
+        sink.take(topic, &arrival(source("/one"), second, &text));
+        sink.sync();
+    }
+    assert!(sink.has_ended());
+    assert!(sink.finish().is_err());
+}

@@ -1,0 +1,63 @@
+//! The recorded topics.
+
+use std::ops::{Index, IndexMut};
+
+use runnel_bag::Metadata;
+
+use super::loss::Counts;
+use super::topic::Topic;
+
+/// Name of the metadata that hold the counts of each topic.
+pub const LOSS: &str = "runnel.loss";
+
+/// The topics of a recording, by position.
+#[derive(Default)]
+pub struct RecordedTopics(Vec<Topic>);
+
+impl RecordedTopics {
+    /// Adds a topic behind the others.
+    pub fn add(&mut self, topic: Topic) {
+        self.0.push(topic);
+    }
+
+    /// The numbers of those that are subscribed, by name.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, Counts)> {
+        let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
+        followed.map(|topic| (topic.name.as_str(), topic.counts))
+    }
+
+    /// The same as a bag holds them.
+    pub fn loss(&self) -> Metadata {
+        let rows = self.counts().map(|(name, counts)| (name.to_owned(), counts.to_json().to_string()));
+        Metadata { name: LOSS.to_owned(), values: rows.collect() }
+    }
+
+    /// Whether nothing more of any topic is recorded.
+    pub fn are_complete(&self) -> bool {
+        self.0.iter().all(|topic| topic.is_abandoned || topic.is_complete())
+    }
+
+    /// What was written is safe.
+    pub fn mark_synced(&mut self) {
+        self.0.iter_mut().for_each(Topic::mark_synced);
+    }
+
+    /// What was written since the last sync is counted as refused: its bag could not be continued.
+    pub fn count_unsynced_as_refused(&mut self) {
+        self.0.iter_mut().for_each(Topic::count_unsynced_as_refused);
+    }
+}
+
+impl Index<usize> for RecordedTopics {
+    type Output = Topic;
+
+    fn index(&self, topic: usize) -> &Topic {
+        &self.0[topic]
+    }
+}
+
+impl IndexMut<usize> for RecordedTopics {
+    fn index_mut(&mut self, topic: usize) -> &mut Topic {
+        &mut self.0[topic]
+    }
+}
