@@ -1,4 +1,6 @@
-//! Connections between engines and peers: XML-RPC, and TCPROS until both headers are accepted.
+//! Connections between ROS 1 engines and peers: XML-RPC, and TCPROS until both headers are accepted.
+//!
+//! The engines limit the time of connecting and of handshakes. Here is the limit for peers that read nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ mod tests;
 /// Limit on unsent bytes on all engine connections together. Beyond it, the connection with the most is closed.
 const MAX_UNSENT: usize = 64 << 20;
 
-/// A connection with fewer bytes does not trigger that check.
+/// Unsent bytes up to which a connection does not trigger that check.
 const UNCOUNTED: usize = 64 << 10;
 
 /// Time without progress after which a connection with unsent bytes is closed.
