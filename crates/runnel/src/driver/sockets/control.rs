@@ -120,8 +120,8 @@ impl Sockets {
             let unsent_on = |key: &Key| self.get(*key).map_or(0, unsent);
             let Some(most) = self.keys().into_iter().max_by_key(unsent_on) else { return };
             let Some(Socket::Control(Control { peer, unsent, .. })) = self.get(most) else { return };
-            console::warning!("peer {peer} does not read the {} bytes that it is sent: closed", unsent.len());
-            self.ended(most, Some("it does not read what it is sent".to_owned()), effects);
+            console::warning!("peer {peer}: connection closed: the peer has not read {} bytes", unsent.len());
+            self.ended(most, Some("the peer does not read".to_owned()), effects);
         }
     }
 

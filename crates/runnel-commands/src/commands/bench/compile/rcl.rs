@@ -61,7 +61,7 @@ pub fn rcl(folder: &Path) -> Result<Vec<String>, Failure> {
             output(compiler.args(Some(python).filter(|library| !library.is_empty())))?;
             fs::rename(unfinished, &program)
         };
-        compile().map_err(Failure::missing("rcl's ends cannot be compiled"))?;
+        compile().map_err(Failure::missing("cannot compile the rcl peer"))?;
     }
     let library_path = format!("LD_LIBRARY_PATH={library_path}");
     Ok(vec!["env".into(), library_path, program.display().to_string()])
