@@ -120,7 +120,7 @@ pub enum Error {
         /// Where the value is from: `parameter server`, `arguments of the node`, `params file robot.yaml`.
         origin: String,
     },
-    /// An integer has more than the 32 bits that the parameter server of ROS 1 holds; the parameter was not set.
+    /// An integer has more than the 32 bits that the ROS 1 parameter server holds; the parameter was not set.
     ParameterRange {
         /// The parameter's name, with the place in its value: `/wheels/left`, `/list[3]`.
         name: String,

@@ -276,7 +276,7 @@ impl Participant {
         self.readers.get(&reader).into_iter().flat_map(move |reader| reader.writers_of(prefix))
     }
 
-    /// Closes the participant. [`Participant::poll_transmit`] then returns a farewell to the peers. Later datagrams are
+    /// Closes the participant. [`Participant::poll_transmit`] then returns a dispose of the participant to the peers. Later datagrams are
     /// ignored, and there are no endpoints.
     pub fn close(&mut self) {
         self.closed = true;

@@ -33,7 +33,7 @@ pub(super) enum Work {
     VendorMessage(GuidPrefix),
     /// An ACKNACK of a reader to a writer.
     AckNack(EntityId, Guid),
-    /// Our farewell.
+    /// The dispose of our participant.
     Farewell,
 }
 

@@ -50,7 +50,7 @@ impl Rtps {
         });
     }
 
-    /// A link of ROS 1 carries a pair, or no longer does. Meanwhile RTPS keeps reliable samples of it and does not acknowledge
+    /// A ROS 1 link carries a pair, or no longer does. Meanwhile RTPS keeps reliable samples of it and does not acknowledge
     /// them. When that is over, they are brought.
     pub(crate) fn set_paused(&self, pair: (EntityId, Guid), is_paused: bool) -> ReceivedBatch {
         self.work(|participant, now| {

@@ -1,4 +1,4 @@
-//! Announcements of remote participants: their data and addresses, and their farewells.
+//! Announcements of remote participants: their data and addresses, and their disposal.
 
 use crate::announce::{self, ParticipantData};
 use crate::event::Event;
@@ -11,7 +11,7 @@ use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// Handles an announcement of a participant, or its farewell.
+    /// Handles an announcement of a participant, or its disposal.
     pub(in crate::participant) fn handle_participant_sample(
         &mut self,
         now: Instant,
