@@ -21,7 +21,7 @@ impl Participant {
     ) {
         if announce::is_disposed(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
-                self.handle_farewell(now, from, guid.prefix);
+                self.handle_disposal(now, from, guid.prefix);
             }
             return;
         }
@@ -32,7 +32,7 @@ impl Participant {
         }
     }
 
-    fn handle_farewell(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+    fn handle_disposal(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.get(prefix).is_some_and(|peer| peer.is_known_source(from.ip())) {
             self.end_participant(now, prefix);
         }
