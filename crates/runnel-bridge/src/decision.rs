@@ -161,7 +161,7 @@ fn arbitrate(is_needed: bool, other: Option<BridgeId>, own: Own) -> Verdict {
     }
 }
 
-/// QoS of the publisher in ROS 2 that carries messages of ROS 1. `latched` is the number of latched publishers in ROS 1,
+/// QoS of the publisher in ROS 2 that carries ROS 1 messages. `latched` is the number of latched publishers in ROS 1,
 /// each of which keeps one message for late subscribers; `depth` is the length of queues.
 ///
 /// It is reliable, which best-effort subscriptions accept, and offers whatever the present subscriptions request.
@@ -181,7 +181,7 @@ pub fn ros2_publisher_qos(subscriptions: &[QoS], latched: usize, depth: usize) -
     qos.liveliness(liveliness.unwrap_or(Liveliness::Automatic), lease)
 }
 
-/// QoS of the publisher in ROS 1 that carries messages of ROS 2: it is latched if a publisher is transient local.
+/// QoS of the publisher in ROS 1 that carries ROS 2 messages: it is latched if a publisher is transient local.
 pub fn ros1_publisher_qos(publishers: &[QoS], depth: usize) -> QoS {
     let qos = QoS::keep_last(depth);
     if publishers.iter().any(QoS::is_latching) { qos.transient_local() } else { qos }

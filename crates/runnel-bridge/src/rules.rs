@@ -46,7 +46,7 @@ struct TypeNames {
     ros2: String,
 }
 
-/// A field of ROS 1 and the corresponding field of ROS 2.
+/// A ROS 1 field and the corresponding ROS 2 field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPair {
     /// The field in ROS 1.

@@ -149,7 +149,7 @@ pub fn actions_of_ros1(graph: &Graph<'_>) -> Result<BTreeMap<String, Action>, Cl
     Ok(within(&state, &graph.topic_types()?))
 }
 
-/// The actions among the topics of ROS 1.
+/// The actions among the ROS 1 topics.
 pub fn within(state: &SystemState, types: &BTreeMap<String, String>) -> BTreeMap<String, Action> {
     let topics = state.topics();
     let action = |(topic, goal_type): (&String, &String)| {

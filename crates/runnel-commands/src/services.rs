@@ -21,7 +21,7 @@ pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How long a node may take to report the type of its service.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// Asks the nodes of ROS 1 for the types of their services. The master does not know these.
+/// Asks ROS 1 nodes for the types of their services. The master does not know these.
 pub struct Prober<'a> {
     cli: &'a CliContext,
     node: OnceCell<Node>,
@@ -33,7 +33,7 @@ impl<'a> Prober<'a> {
         Self { cli, node: OnceCell::new() }
     }
 
-    /// The provider and the type of a service of ROS 1.
+    /// The provider and the type of a ROS 1 service.
     ///
     /// # Errors
     /// When there is no provider, or it does not answer in time.
@@ -63,7 +63,7 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// The provider and the type of a service of ROS 1, asked by `node`.
+/// The provider and the type of a ROS 1 service, asked by `node`.
 ///
 /// # Errors
 /// As [`Prober::info`].

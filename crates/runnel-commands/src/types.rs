@@ -64,7 +64,7 @@ impl Types {
         generations.into_iter().flat_map(|generation| self.names_in(generation, kind)).collect()
     }
 
-    /// The generation of a type whose name does not tell it: ROS 1, if that has the type.
+    /// The generation of a type whose name fits both: ROS 1, if that has the type.
     pub fn home(&self, kind: Kind, name: &TypeName) -> Generation {
         let only_in_ros2 = !self.library.is_in(Generation::Ros1, kind, name)
             && self.library.is_in(Generation::Ros2, kind, name);

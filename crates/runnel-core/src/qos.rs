@@ -147,7 +147,7 @@ impl QoS {
         Self::keep_last(1000).transient_local().lifespan(Duration::from_secs(10))
     }
 
-    /// A latched topic of ROS 1: late subscribers get the last message.
+    /// A latched ROS 1 topic: late subscribers get the last message.
     pub const fn latched() -> Self {
         Self::keep_last(1).transient_local()
     }

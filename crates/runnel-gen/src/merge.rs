@@ -78,7 +78,7 @@ impl Message {
         }
     }
 
-    /// The constants of ROS 1, then those that only ROS 2 has.
+    /// The ROS 1 constants, then those that only ROS 2 has.
     pub(crate) fn constants(&self) -> Result<Vec<&Constant>, (String, MergeError)> {
         let (ros1, ros2) = (&self.ros1.def.constants, &self.ros2.def.constants);
         for constant in ros1 {

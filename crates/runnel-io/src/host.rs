@@ -10,7 +10,8 @@ pub fn name() -> String {
 /// Identifies the network stack whose loopback interface this process has: equal for all processes that reach each
 /// other by loopback addresses. Containers that share a network may have different host names, and hosts the same one.
 ///
-/// On Linux it is the number of this start of the kernel and that of the network namespace; elsewhere, the host name.
+/// On Linux it is the number of this start of the kernel and that of the network namespace; on other systems, the
+/// host name.
 pub fn loopback_identity() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let namespace = std::fs::read_link("/proc/self/ns/net");

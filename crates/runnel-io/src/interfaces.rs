@@ -1,4 +1,5 @@
-//! Network interfaces, and notification of their changes.
+//! Network interfaces, and notification of their changes. All interfaces that are up are returned: the
+//! caller selects those that it uses.
 
 use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -73,7 +74,7 @@ fn interface(index: u32, label: &CStr, flags: libc::c_uint) -> Interface {
     let has = |flag: libc::c_int| flags & flag as libc::c_uint != 0;
     Interface {
         index,
-        // An address may have a label of its own: the interface's name, a colon, and more.
+        // An address may have a label of its own: the interface's name, a colon, and a suffix.
         name: label.split(':').next().unwrap_or_default().to_owned(),
         addresses: Vec::new(),
         loopback: has(libc::IFF_LOOPBACK),
@@ -143,8 +144,8 @@ unsafe fn ip_of(address: *const libc::sockaddr) -> Option<IpAddr> {
     }
 }
 
-/// Messages read per call; a socket with more is reported again.
-const AT_ONE_LOOK: usize = 256;
+/// Limit of messages read per call. The reactor reports a socket with more again.
+const MAX_PER_CALL: usize = 256;
 
 /// Notification of the kernel that interfaces or addresses change. It is readable after a change.
 #[derive(Debug)]
@@ -171,7 +172,7 @@ impl InterfaceMonitor {
     /// None in practice.
     pub fn any(&self) -> io::Result<bool> {
         let mut any = false;
-        for _ in 0..AT_ONE_LOOK {
+        for _ in 0..MAX_PER_CALL {
             // The content does not matter, since `interfaces` returns the current state.
             match net::recv(&self.fd, &mut [0; 1], RecvFlags::empty()) {
                 // The kernel's queue overflowed.

@@ -65,7 +65,7 @@ pub struct Limits {
     /// Maximum number of participants that have proved their address.
     pub participants: usize,
     /// Number of these reserved for participants of this host and for those that were proved before: participants
-    /// that prove another address, and the last 64 that were lost without a farewell.
+    /// that prove another address, and the last 64 whose lease ended without a disposal.
     pub reserved: usize,
     /// Maximum number of proved participants at one address of another host, so that no address excludes all others: a
     /// quarter by default.

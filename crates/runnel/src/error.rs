@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// The node uses the topic with another type already.
     Topic(TopicError),
-    /// The master refuses the registration.
+    /// The master refuses a registration or a parameter: its name, and the master's reason.
     Refused(String),
     /// A subscriber accepted no message for so long that publishing would drop one.
     Blocked {
@@ -120,7 +120,7 @@ pub enum Error {
         /// Where the value is from: `parameter server`, `arguments of the node`, `params file robot.yaml`.
         origin: String,
     },
-    /// An integer has more than the 32 bits that the parameter server of ROS 1 holds; the parameter was not set.
+    /// An integer has more than the 32 bits that the ROS 1 parameter server holds; the parameter was not set.
     ParameterRange {
         /// The parameter's name, with the place in its value: `/wheels/left`, `/list[3]`.
         name: String,
@@ -197,7 +197,7 @@ impl fmt::Display for Error {
             Self::Argument(error) => error.fmt(f),
             Self::Environment { variable, why } => write!(f, "{variable}: {why}"),
             Self::Topic(error) => error.fmt(f),
-            Self::Refused(why) => write!(f, "the master refuses: {why}"),
+            Self::Refused(why) => write!(f, "the master refuses {why}"),
             Self::Blocked { topic, subscriber, waited } => {
                 write!(
                     f,
@@ -250,7 +250,7 @@ impl fmt::Display for Error {
             Self::Rate { hertz } => write!(f, "rate of {hertz} Hz: not a positive number"),
             Self::NodeExists { name } => write!(
                 f,
-                "node {name}: this context has a node of that name, and a ROS 1 master lets only the newest live. Try: another name"
+                "node {name}: this context has a node of that name, and a ROS 1 master would stop the older one. Try: another name"
             ),
             Self::NodeInExecutor { node } => {
                 write!(f, "node {node} is in an executor. Try: remove it there first")

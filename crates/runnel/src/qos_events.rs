@@ -1,4 +1,4 @@
-//! QoS event statuses of publishers and subscriptions, with the names and fields of ROS 2.
+//! QoS event statuses of publishers and subscriptions, with the names and fields that ROS 2 has.
 
 use runnel_core::qos::Policy;
 

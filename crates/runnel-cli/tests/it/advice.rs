@@ -224,7 +224,7 @@ fn dual_node_that_a_later_master_stops_says_so() {
     stopped.wait_exit(deadline_in(STEP)).expect("it ends");
 }
 
-/// `runnel log` beside a node that collects lines is one participant of ROS 2.
+/// `runnel log`, while a node collects lines, is one ROS 2 participant.
 #[test]
 fn follower_of_log_lines_joins_ros_2_once() {
     require_private_network();

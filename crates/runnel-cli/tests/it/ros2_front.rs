@@ -1,4 +1,4 @@
-//! The program `ros2` beside a ROS 1 master: it uses only ROS 2.
+//! The program `ros2` while a ROS 1 master runs: it uses only ROS 2.
 
 use std::process::{Command, Stdio};
 
@@ -13,7 +13,7 @@ const STEP: u64 = 20;
 const PARAMETERS: u16 = 110;
 const OTHERS: u16 = 111;
 
-/// A master, beside which commands run.
+/// A master that runs while commands do.
 struct Graph {
     _master: Peer,
     uri: String,

@@ -62,7 +62,7 @@ impl Services {
         self.0.keys().map(String::as_str)
     }
 
-    /// Removes hidden services of ROS 2.
+    /// Removes hidden ROS 2 services.
     pub fn remove_hidden(&mut self) {
         self.0.retain(|name, service| service.ros1.is_some() || !is_hidden(name));
     }

@@ -71,7 +71,7 @@ impl Found {
                 result => return result.map_err(|error| types.unknown(error)),
             }
         }
-        let no_kind = || CliError::Usage(format!("{text} has no known kind of type"));
+        let no_kind = || CliError::Usage(format!("type {text}: its kind is none of msg, srv and action"));
         Err(missing.map_or_else(no_kind, |error| types.unknown(error)))
     }
 

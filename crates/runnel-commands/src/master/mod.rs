@@ -62,7 +62,7 @@ fn start(
     let started = Context::with_master(cli.options(true), options);
     started.map(|(context, uri)| (context, uri.to_string())).map_err(|error| match error {
         runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
-            cannot(&"the port is in use (is another master running? choose another with --port)")
+            cannot(&"the port is in use, maybe by another master. Try: another --port")
         }
         runnel::Error::Listen { error, .. } if error.kind() == io::ErrorKind::AddrNotAvailable => {
             cannot(&format_args!("{} is not an address of this host", bind.ip()))

@@ -21,7 +21,7 @@ const WIDTH: usize = 80;
 /// An original program in whose place this one runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Original {
-    /// A program of ROS 1, after which nodes are named.
+    /// A ROS 1 program, after which nodes are named.
     Ros1(&'static str),
     /// The command ros2, which knows only the ROS 2 graph.
     Ros2,

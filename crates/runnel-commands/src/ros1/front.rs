@@ -11,7 +11,7 @@ use crate::originals::{Failure, Original, one_line_error};
 /// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;
 
-/// A program of ROS 1.
+/// A ROS 1 program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     Rostopic,

@@ -1,7 +1,7 @@
 //! Types of ROS 2 services: known here, or else described by a node that offers them.
 //!
-//! Servers announce a hash of the request and one of the response. A definition from elsewhere is used only if it has
-//! these hashes.
+//! Servers announce a hash of the request and one of the response. A definition of another origin is used only if it
+//! has these hashes.
 
 use std::sync::Arc;
 

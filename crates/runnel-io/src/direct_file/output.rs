@@ -1,4 +1,5 @@
-//! Blocking writes that leave few pages of the file in the page cache.
+//! Blocking writes, direct or through the page cache, that leave few pages of the file in the page cache. The writer
+//! thread calls them; [`Method`](super::Method) says when.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, pwrite, pwritev2, retry_on_intr};
 
-/// Bytes that may be in the page cache, at most, behind the last write.
+/// Limit of bytes in the page cache: older ranges are written and dropped.
 const WINDOW: u64 = 8 << 20;
 
 /// Has the kernel write a range, also what it is writing already, and waits.
@@ -19,7 +20,7 @@ const WRITE_AND_WAIT: libc::c_uint =
 /// `RWF_DONTCACHE` of Linux 6.14: the kernel writes the pages at once and then drops them.
 const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
-/// How a file is written.
+/// A file, and how writes reach it.
 pub(super) struct Output {
     file: Arc<OwnedFd>,
     flags: ReadWriteFlags,

@@ -37,7 +37,7 @@ pub(super) fn send(
 ) -> rustix::io::Result<usize> {
     if to.is_ipv4() {
         let any = libc::in_addr { s_addr: 0 };
-        // Elsewhere in the kernel an index is an `int`, so that a larger one belongs to no interface.
+        // The kernel's index of an interface is an `int`: a larger one belongs to no interface.
         let ipi_ifindex = libc::c_int::try_from(interface).map_err(|_| Errno::NODEV)?;
         let source = source.map_or(0, |ip| u32::from_ne_bytes(ip.octets()));
         let ipi_spec_dst = libc::in_addr { s_addr: source };

@@ -7,7 +7,7 @@ use core::net::IpAddr;
 
 impl Participant {
     /// Returns whether another participant at this address can become proved. Some places are reserved for local
-    /// participants, and for those proved before: at another address, or until they were lost without a farewell.
+    /// participants, and for those proved before: at another address, or until their lease ended without a disposal.
     pub(super) fn has_capacity_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let limits = self.config.limits;
         let is_own = self.config.is_own(ip);

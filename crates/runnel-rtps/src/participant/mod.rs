@@ -276,8 +276,8 @@ impl Participant {
         self.readers.get(&reader).into_iter().flat_map(move |reader| reader.writers_of(prefix))
     }
 
-    /// Closes the participant. [`Participant::poll_transmit`] then returns a farewell to the peers. Later datagrams are
-    /// ignored, and there are no endpoints.
+    /// Closes the participant. [`Participant::poll_transmit`] then returns its disposal, for the peers. Later datagrams
+    /// are ignored, and there are no endpoints.
     pub fn close(&mut self) {
         self.closed = true;
         self.endpoints.clear();
@@ -290,7 +290,7 @@ impl Participant {
         self.timers = Timers::new();
         self.work.clear();
         self.discovery.clear();
-        self.work.push_back(Work::Farewell);
+        self.work.push_back(Work::Disposal);
     }
 
     /// Queues an event, unless too many are queued.

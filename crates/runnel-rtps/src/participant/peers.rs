@@ -117,7 +117,7 @@ pub(super) struct Peers {
     index: Index,
     /// Number of discovered participants.
     count: u64,
-    /// Participants that were lost without a farewell, the latest last.
+    /// Participants whose lease ended without a disposal, the latest last.
     pub(super) lost: VecDeque<Lost>,
     refusals: Refusals,
 }

@@ -1,4 +1,4 @@
-//! Search for participants that were lost without a farewell: they may have been unreachable, or a clock has leapt.
+//! Search for participants whose lease ended without a disposal: they may have been unreachable, or a clock has leapt.
 //! They are called at their last address, and those that have not lost us are notified that we have lost them.
 
 use super::{Participant, Timer, transmit::Work};
@@ -15,7 +15,7 @@ const SEARCH_EVERY: Duration = Duration::from_secs(1);
 const MAX_LOST: usize = 64;
 const SEARCH_FOR: Duration = Duration::from_secs(600);
 
-/// Participant that was lost without a farewell.
+/// Participant whose lease ended without a disposal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     prefix: GuidPrefix,
@@ -60,7 +60,7 @@ impl Participant {
         self.timers.schedule_if_earlier(Timer::Search, at);
     }
 
-    /// Returns whether a participant was proved and lost without a farewell.
+    /// Returns whether a participant was proved and its lease ended without a disposal.
     pub(super) fn is_searched(&self, prefix: GuidPrefix) -> bool {
         self.peers.lost.iter().any(|lost| lost.prefix == prefix)
     }

@@ -33,8 +33,8 @@ pub(super) enum Work {
     VendorMessage(GuidPrefix),
     /// An ACKNACK of a reader to a writer.
     AckNack(EntityId, Guid),
-    /// Our farewell.
-    Farewell,
+    /// The disposal of our participant.
+    Disposal,
 }
 
 impl Participant {
@@ -70,7 +70,7 @@ impl Participant {
             Work::Call(prefix, to) => self.compose_search(prefix, to),
             Work::VendorMessage(prefix) => self.compose_vendor_message(prefix),
             Work::AckNack(reader, writer) => self.compose_acknack(now, reader, writer),
-            Work::Farewell => self.compose_farewell(),
+            Work::Disposal => self.compose_disposal(),
         }
     }
 
@@ -148,7 +148,7 @@ impl Participant {
         true
     }
 
-    fn compose_farewell(&mut self) -> bool {
+    fn compose_disposal(&mut self) -> bool {
         let guid = self.config.prefix.with(EntityId::PARTICIPANT);
         let key = crate::announce::key(guid);
         let targets: Vec<SocketAddr> =

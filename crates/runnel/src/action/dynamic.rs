@@ -22,7 +22,7 @@ use crate::ready::Dispatch;
 use crate::types::type_mapping::TypeMapping;
 
 impl Node {
-    /// Creates a client of an action whose type is known only at run time. With a schema of ROS 2 it is only in that
+    /// Creates a client of an action whose type is known only at run time. With a ROS 2 schema it is only in that
     /// graph.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::node::options::ServerOptions;
 
 impl Node {
-    /// Creates a server of an action whose type is known only at run time. With a schema of ROS 2 it is only in that graph.
+    /// Creates a server of an action whose type is known only at run time. With a ROS 2 schema it is only in that graph.
     ///
     /// # Errors
     /// As [`Node::create_action_server`].

@@ -24,7 +24,7 @@ impl<H> Default for SingleGoalSlot<H> {
 impl<H> SingleGoalSlot<H> {
     /// Adds a received goal. Returns the goal that is dropped because of it, which may be the same one. `stamp` is that of
     /// a ROS 1 client's clock: an older goal does not replace a newer one. Goals of ROS 2 clients have none, and count in
-    /// the order of reception. `busy` tells whether the current goal is still active.
+    /// the order of reception. `busy`: the current goal is still active.
     pub(super) fn offer(&mut self, goal: H, stamp: Option<Time>, busy: bool) -> Option<H> {
         if stamp.is_some_and(|stamp| self.newest.is_some_and(|newest| stamp < newest)) {
             return Some(goal);

@@ -19,7 +19,7 @@ type Callback = Box<dyn FnOnce(CallPath, CallAnswer) + Send>;
 /// What carries a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallPath {
-    /// A link of ROS 1.
+    /// A ROS 1 link.
     Ros1(ServiceLinkId),
     /// The endpoints of a client in ROS 2, by its reader, or a service of this process; with the number of the call.
     Ros2(EntityId, i64),

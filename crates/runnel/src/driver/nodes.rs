@@ -287,7 +287,12 @@ impl NodeSlot {
             }
             NodeEvent::RegistrationRefused { role, name, why } => {
                 self.awaits_master = false;
-                self.say(log::Level::Error, format_args!("the master refuses {name}: {why}"));
+                let request = match role {
+                    Role::Publisher | Role::Subscriber => "topic",
+                    Role::Service => "service",
+                    Role::Parameter | Role::ParamSubscriber => "parameter",
+                };
+                self.say(log::Level::Error, format_args!("the master refuses {request} {name}: {why}"));
                 self.answered.insert((role, name), Some(why.to_string()));
             }
             NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}

@@ -35,7 +35,7 @@ pub struct NodeOptions {
 }
 
 impl Default for NodeOptions {
-    /// A node with all services and topics of its own except the logger services of ROS 2. It uses the arguments of
+    /// A node with all services and topics of its own except the ROS 2 logger services. It uses the arguments of
     /// the program.
     fn default() -> Self {
         Self {

@@ -100,7 +100,7 @@ impl NodeInner {
         self.context.shared.wait(REGISTRATION, |driver| {
             let Some(slot) = driver.nodes.get_mut(key) else { return true };
             match slot.answered.get(&wanted) {
-                Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
+                Some(Some(why)) => registered = Err(Error::Refused(format!("{name}: {why}"))),
                 Some(None) => {}
                 None if slot.stopped.is_some() => registered = Err(Error::ShuttingDown),
                 None => return slot.unreachable.is_some() || slot.awaits_master,

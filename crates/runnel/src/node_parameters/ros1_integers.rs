@@ -1,4 +1,4 @@
-//! Integers at the parameter server of ROS 1, which has none beyond 32 bits.
+//! Integers at the ROS 1 parameter server, which has none beyond 32 bits.
 
 use runnel_ros1::xmlrpc::Value;
 

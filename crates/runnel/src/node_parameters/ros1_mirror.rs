@@ -1,4 +1,4 @@
-//! Mirror of a node's own parameters at the parameter server of ROS 1, below the node's private name. Changes go both
+//! Mirror of a node's own parameters at the ROS 1 parameter server, below the node's private name. Changes go both
 //! ways.
 //!
 //! The master does not say in which order it has applied a change of another program and one of the node. So its

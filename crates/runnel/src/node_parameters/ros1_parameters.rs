@@ -1,4 +1,4 @@
-//! A node's own parameters at the parameter server of ROS 1: their keys, and values that are there before the declaration.
+//! A node's own parameters at the ROS 1 parameter server: their keys, and values that are there before the declaration.
 
 use runnel_core::names;
 use runnel_ros1::xmlrpc::Value;

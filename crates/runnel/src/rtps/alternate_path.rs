@@ -50,8 +50,8 @@ impl Rtps {
         });
     }
 
-    /// A link of ROS 1 carries a pair, or no longer does. Meanwhile RTPS keeps reliable samples of it and does not acknowledge
-    /// them. When that is over, they are brought.
+    /// A ROS 1 link carries a pair, or no longer does. While it does, RTPS keeps the pair's reliable samples and does not
+    /// acknowledge them. Afterwards they are returned.
     pub(crate) fn set_paused(&self, pair: (EntityId, Guid), is_paused: bool) -> ReceivedBatch {
         self.work(|participant, now| {
             participant.set_paused(now, pair, is_paused);

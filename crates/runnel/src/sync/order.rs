@@ -122,7 +122,7 @@ in_order! {
     Signal,
     /// The parameters of a node. Callbacks for changes run without it.
     NodeParameters,
-    /// The writes of a node's parameters at the master of ROS 1.
+    /// The writes of a node's parameters at the ROS 1 master.
     MasterParameters,
     /// The state of a lifecycle node, and its publishers.
     #[cfg_attr(not(feature = "lifecycle"), allow(dead_code))]

@@ -212,7 +212,7 @@ fn result_requests_of_ended_clients_make_way() {
     assert_eq!((response.status, response.result), (4, result(5)));
 }
 
-/// A server whose callback for goals blocks until it is told to go on, with a full queue of one client's goals.
+/// A server whose callback for goals blocks until the test releases it, with a full queue of one client's goals.
 #[test]
 fn goals_beyond_the_queue_are_refused_and_queued_ones_at_the_end() {
     keep_log();

@@ -96,7 +96,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     report.outcome(outcome)
 }
 
-/// The context and the graph of ROS 2, if that has a server of the action, and whether the command has waited for it.
+/// The context and the ROS 2 graph, if that has a server of the action, and whether the command has waited for it.
 fn find(
     args: &Args,
     cli: &CliContext,

@@ -80,7 +80,12 @@ pub fn folder() -> Result<PathBuf, Failure> {
     let home = || env::home_dir().map(|home| home.join(".cache"));
     let cache =
         env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute()).or_else(home);
-    let nowhere = || Failure::Missing("no folder to build in: neither XDG_CACHE_HOME nor HOME is set".into());
+    let nowhere = || {
+        Failure::Missing(
+            "no folder for the peers: neither XDG_CACHE_HOME nor HOME is set. Try: XDG_CACHE_HOME=/tmp/cache"
+                .into(),
+        )
+    };
     Ok(cache.ok_or_else(nowhere)?.join("runnel/bench"))
 }
 
@@ -107,7 +112,7 @@ pub fn roscpp(folder: &Path) -> Result<PathBuf, Failure> {
         output(compiler.args(flags.split_whitespace()).arg("-lpthread"))?;
         fs::rename(unfinished, &program)
     };
-    compile().map_err(Failure::missing("roscpp's ends cannot be compiled"))?;
+    compile().map_err(Failure::missing("cannot compile the roscpp peer"))?;
     Ok(program)
 }
 
@@ -144,7 +149,7 @@ pub fn cyclonedds(folder: &Path) -> Result<PathBuf, Failure> {
         fs::rename(unfinished_program, &program)?;
         fs::remove_dir_all(unfinished)
     };
-    compile().map_err(Failure::missing("Cyclone DDS's ends cannot be compiled"))?;
+    compile().map_err(Failure::missing("cannot compile the Cyclone DDS peer"))?;
     Ok(program)
 }
 
@@ -174,7 +179,7 @@ pub fn fast_dds(folder: &Path) -> Result<PathBuf, Failure> {
         output(compiler.args(["-lfastrtps", "-lfastcdr", "-lpthread"]))?;
         fs::rename(unfinished, &program)
     };
-    compile().map_err(Failure::missing("Fast DDS's ends cannot be compiled"))?;
+    compile().map_err(Failure::missing("cannot compile the Fast DDS peer"))?;
     Ok(program)
 }
 
@@ -187,7 +192,7 @@ pub fn rclpy(folder: &Path) -> Result<PathBuf, Failure> {
     let imports = "import rclpy, std_srvs.srv";
     output(Command::new("python3").args(["-c", imports])).map_err(|_| Failure::Missing(NO_RCLPY.into()))?;
     let written = RCLPY.iter().try_for_each(|(name, text)| write_source(&folder.join(name), text));
-    written.map_err(Failure::missing("rclpy's ends cannot be written"))?;
+    written.map_err(Failure::missing("cannot write the rclpy peer"))?;
     Ok(folder.join("ends.py"))
 }
 
@@ -200,7 +205,7 @@ pub fn iceoryx2(folder: &Path) -> Result<PathBuf, Failure> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
     cargo.arg(Path::new(SOURCES).join("bench/peers/iceoryx2/Cargo.toml")).arg("--target-dir").arg(&target);
-    let lacks = "iceoryx2's ends cannot be built (this needs cargo and the crates of their Cargo.lock)";
+    let lacks = "cannot build the iceoryx2 peer (this needs cargo and the crates of its Cargo.lock)";
     output(&mut cargo).map_err(Failure::missing(lacks))?;
     Ok(target.join("release/runnel-bench-iceoryx2"))
 }

@@ -63,7 +63,7 @@ fn subscribers(workspace: &mut Workspace) -> Vec<Contestant> {
         if workspace.wants(name) || (name == RUNNEL && workspace.wants("runnel")) {
             match contestants::contestant(name, workspace) {
                 Ok(contestant) => subscribers.push(contestant),
-                Err(why) => workspace.note(format!("first message without {name}: {why}")),
+                Err(why) => workspace.note(format!("first message: {name} is left out: {why}")),
             }
         }
     }

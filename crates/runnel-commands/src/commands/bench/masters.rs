@@ -71,7 +71,7 @@ fn original(
     deadline: Instant,
     workspace: &mut Workspace,
 ) -> Result<(Process, String), Failure> {
-    let port = free_port().map_err(Failure::missing("no port for rosmaster"))?;
+    let port = free_port().map_err(Failure::missing("no free port for rosmaster"))?;
     let command = [ORIGINAL, "--core", "-p", &port.to_string()];
     let mut master = workspace.launch(ORIGINAL, &command.map(str::to_owned), place)?;
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {

@@ -296,7 +296,7 @@ fn run_stamps(task: &Task, group: &Group) -> Result<RunStamps, Failure> {
     // Duplicates are stamped too, but no program may fill the memory.
     let limit = task.whole_trial().total().saturating_mul(2);
     let stamps = |path: &PathBuf| -> Result<Vec<Stamp>, Failure> {
-        Stamps::read(path, limit).map_err(Failure::missing("the stamps of an end"))
+        Stamps::read(path, limit).map_err(Failure::missing("cannot read the time stamps of a process"))
     };
     let Some((near, far)) = group.ends.split_last() else { return Ok(RunStamps::default()) };
     let sent = stamps(&near.sent)?;

@@ -77,7 +77,8 @@ impl UsageSample {
     /// # Errors
     /// When it has ended.
     pub fn at(program: &Process) -> Result<Self, Failure> {
-        Self::of(&folder(program)).map_err(Failure::missing(format_args!("{}: threads", program.name())))
+        Self::of(&folder(program))
+            .map_err(Failure::missing(format_args!("{}: cannot read its threads", program.name())))
     }
 
     fn of(process: &Path) -> io::Result<Self> {
@@ -131,7 +132,8 @@ fn on_cpu(schedstat: &str) -> Option<Duration> {
 /// # Errors
 /// When it has ended, or the kernel does not report.
 pub fn memory(program: &Process) -> Result<(u64, u64), Failure> {
-    memory_of(&folder(program)).map_err(Failure::missing(format_args!("{}: memory", program.name())))
+    memory_of(&folder(program))
+        .map_err(Failure::missing(format_args!("{}: cannot read its memory", program.name())))
 }
 
 fn memory_of(process: &Path) -> io::Result<(u64, u64)> {

@@ -198,7 +198,7 @@ impl<'a> Worker<'a> {
     fn on_master(&mut self, key: &str, value: Option<ParameterValue>) {
         let rest = key.trim_end_matches('/').strip_prefix(self.name).unwrap_or_default();
         let name = rest.trim_start_matches('/').replace('/', ".");
-        // Nodes of ROS 2 decide which of their parameters exist.
+        // ROS 2 nodes decide which of their parameters exist.
         let Some(value) = value else { return };
         let mut reported = Vec::new();
         flatten(&name, value, &mut reported);

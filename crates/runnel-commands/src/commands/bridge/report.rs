@@ -37,7 +37,7 @@ pub struct Report {
     pub parameters: Vec<ParameterRow>,
 }
 
-/// A node of ROS 2 whose parameters are also at the ROS 1 master.
+/// A ROS 2 node whose parameters are also at the ROS 1 master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterRow {
     /// The node.

@@ -33,7 +33,7 @@ pub enum Severity {
 pub enum Area {
     /// This process and the master.
     Here,
-    /// The network of ROS 2.
+    /// The ROS 2 network.
     Network,
     Node,
     Topic,
@@ -116,13 +116,13 @@ impl Finding {
         }
     }
 
-    /// The same finding about the graph of ROS 1.
+    /// The same finding about the ROS 1 graph.
     #[must_use]
     pub fn in_ros1(self) -> Self {
         Self { graph: Some("ROS 1"), ..self }
     }
 
-    /// The same finding about the graph of ROS 2.
+    /// The same finding about the ROS 2 graph.
     #[must_use]
     pub fn in_ros2(self) -> Self {
         Self { graph: Some("ROS 2"), ..self }

@@ -17,7 +17,7 @@ pub struct Found {
     pub graph: Option<GraphFound>,
     /// The ROS 2 graph, if there are participants.
     pub ros2: Option<Ros2Found>,
-    /// The network of ROS 2.
+    /// The ROS 2 network.
     pub network: NetworkFound,
 }
 

@@ -31,7 +31,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
             return Err(node_not_found(cli, &name, &graph));
         }
         let missing = missing_text(&name, &graph);
-        return Err(CliError::Failed(format!("{missing}; ROS 1 has no descriptions of parameters")));
+        return Err(CliError::Failed(format!("{missing}; only ROS 2 nodes describe parameters")));
     };
     let names: Vec<&str> = args.names.iter().map(String::as_str).collect();
     let descriptors = node.client.describe_parameters(&names)?;

@@ -1,15 +1,15 @@
-//! Diagnostics about messages that are not printed.
+//! Diagnostics of `topic echo` about messages that it skips, for its own options and those of ROS 2.
 
 use runnel::core::dynamic::{DynamicError, DynamicErrorKind};
 
 use crate::error::CliError;
 
-/// Diagnostics about messages that are not printed, some of which are given only once.
+/// Diagnostics about skipped messages. Some are given only once.
 #[derive(Default)]
 pub struct Diagnostics {
-    /// Given: a message has too few elements for the index that the user typed.
+    /// Already given: a message has too few elements for the index that the user typed.
     too_short: bool,
-    /// Given: a message has a wstring in an element of a list.
+    /// Already given: a message has a wstring in an element of a list.
     wide: bool,
 }
 
@@ -61,7 +61,7 @@ mod tests {
         let name = TypeName::new("a", "Wide");
         library.add_text(Kind::Message, name.clone(), "wstring text", "Wide.msg");
         let error = undecodable(&library, &name, &[0, 1, 0, 0, 0, 0, 0, 0]);
-        let ended = Diagnostics::default().line("a/msg/Wide", "/p", &error).expect_err("no other will do");
+        let ended = Diagnostics::default().line("a/msg/Wide", "/p", &error).expect_err("none is readable");
         let expected = "messages of type a/msg/Wide cannot be read: field text is a wstring, which ROS 2 programs encode in \
                                 different ways";
         assert_eq!(ended.to_string(), expected);
@@ -75,7 +75,7 @@ mod tests {
         library.add_text(Kind::Message, name.clone(), "Wide[] parts", "Many.msg");
         let error = undecodable(&library, &name, &[0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         let mut diagnostics = Diagnostics::default();
-        let mut line = || diagnostics.line("a/msg/Many", "/p", &error).expect("another may do");
+        let mut line = || diagnostics.line("a/msg/Many", "/p", &error).expect("others are readable");
         assert!(line().is_some_and(|line| line.contains("parts[0].text") && line.contains("skipped")));
         assert_eq!(line(), None);
     }

@@ -7,7 +7,7 @@ use super::mismatch::{Reason, reason};
 use crate::error::CliError;
 use crate::graphs::{GraphSnapshot, Topic, publishes};
 
-/// Whether a best-effort subscription of ROS 2 exists. Those get no retransmissions, so `pub` waits before the first
+/// Whether a best-effort ROS 2 subscription exists. Those get no retransmissions, so `pub` waits before the first
 /// message.
 pub fn has_best_effort_subscription(context: &Context, topic: &str) -> Result<bool, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
@@ -27,7 +27,7 @@ pub fn has_subscriber(snapshot: &GraphSnapshot, topic: &str) -> Result<bool, Cli
     Ok(in_ros2 || ros1_state.is_some_and(|state| state.subscribers.contains_key(topic)))
 }
 
-/// The number of subscriptions of ROS 2 that do not match this program's publisher of a topic.
+/// The number of ROS 2 subscriptions that do not match this program's publisher of a topic.
 pub fn mismatch_count(context: &Context, topic: &str) -> Result<usize, CliError> {
     let graph = context.ros2_graph()?.unwrap_or_default();
     Ok(own_mismatches(&graph, topic).len())

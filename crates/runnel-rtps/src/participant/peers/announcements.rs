@@ -1,4 +1,4 @@
-//! Announcements of remote participants: their data and addresses, and their farewells.
+//! Announcements of remote participants: their data and addresses, and their disposal.
 
 use crate::announce::{self, ParticipantData};
 use crate::event::Event;
@@ -11,7 +11,7 @@ use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// Handles an announcement of a participant, or its farewell.
+    /// Handles an announcement of a participant, or its disposal.
     pub(in crate::participant) fn handle_participant_sample(
         &mut self,
         now: Instant,
@@ -21,7 +21,7 @@ impl Participant {
     ) {
         if announce::is_disposed(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
-                self.handle_farewell(now, from, guid.prefix);
+                self.handle_disposal(now, from, guid.prefix);
             }
             return;
         }
@@ -32,7 +32,7 @@ impl Participant {
         }
     }
 
-    fn handle_farewell(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+    fn handle_disposal(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.get(prefix).is_some_and(|peer| peer.is_known_source(from.ip())) {
             self.end_participant(now, prefix);
         }

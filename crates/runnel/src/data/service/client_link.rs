@@ -1,4 +1,5 @@
-//! Connection of a service's client, on which any thread sends responses.
+//! Server's end of the ROS 1 connection of one service client: admits its requests, and sends their responses in order,
+//! from any thread. The driver reads the requests (`driver::sockets::services`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +16,10 @@ use crate::data::unsent::Unsent;
 use crate::ipc::Sender;
 use crate::sync::{Class, Mutex, lock};
 
-/// Limit of waiting requests per client. The original clients send the next request after the response.
+/// Limit of unanswered requests per client. roscpp and rospy wait for each response before the next request.
 const MOST_WAITING: usize = 100;
 
-/// Limit of their bytes, except for a single request, and of responses that are unsent or given early.
+/// Limit of the bytes of these requests, of which one may exceed it. Also of unsent and early responses.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// What happens to a request.
@@ -28,7 +29,7 @@ pub(super) enum Admission {
     Accepted { number: u64 },
     /// Its client is not persistent and has already sent a request. The connection ends after that response.
     Ignored,
-    /// It exceeds the limit, or its client does not read responses.
+    /// It exceeds the limit, or its client does not read responses. The driver ends the connection.
     Refused,
 }
 
@@ -246,8 +247,10 @@ impl Answers {
         Some(answer)
     }
 
-    /// Queues the next answer. Without memory for it, that becomes the answer. An error if there is no memory for that
-    /// either.
+    /// Queues the next answer. If memory for it runs out, the client gets that error instead.
+    ///
+    /// # Errors
+    /// If there is no memory for this error either.
     fn queue_answer(&mut self, (request_len, result): Answer, is_finished: bool) -> Result<(), NoMemory> {
         self.waiting -= 1;
         self.bytes -= request_len;
@@ -256,8 +259,8 @@ impl Answers {
         let Some(Connection { unsent, .. }) = &mut self.connection else { return Ok(()) };
         let mut queue_answer = |result: Result<&[u8], &str>| {
             let body = result.unwrap_or_else(str::as_bytes);
-            let queue_answer = unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
-            queue_answer.map_err(|_| NoMemory { bytes: body.len() })
+            let queued = unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
+            queued.map_err(|_| NoMemory { bytes: body.len() })
         };
         let result = result.as_deref().map_err(String::as_str);
         queue_answer(result).or_else(|refused| queue_answer(Err(&no_memory_for_response(refused))))

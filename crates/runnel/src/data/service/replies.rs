@@ -198,8 +198,8 @@ impl Replies {
             if let Some(dropped) = dropped {
                 let service = &self.service;
                 console::warning!(
-                    "service {service}: replies to client {client} are dropped: its reader of replies was not found, \
-                     or acknowledges too few; dropped replies: {dropped}"
+                    "service {service}: replies to client {client} are dropped: its reply reader was not discovered, \
+                     or does not acknowledge; dropped replies: {dropped}"
                 );
             }
         }

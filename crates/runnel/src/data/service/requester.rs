@@ -60,7 +60,7 @@ impl LocalCall {
 
 /// See the module's documentation.
 pub(super) enum Requester {
-    /// A connection of ROS 1, and the number of the request on it.
+    /// A ROS 1 connection, and the number of the request on it.
     Ros1 { link: Arc<ClientLink>, number: u64 },
     /// A client in ROS 2.
     Ros2(Ros2Request),

@@ -169,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// Ends a call of ROS 1 and its link.
+    /// Ends a ROS 1 call and its link.
     pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
         if let Some(node) = self.nodes.get_mut(key) {
             node.calls.remove(&link);

@@ -1,4 +1,6 @@
-//! Connections between engines and peers: XML-RPC, and TCPROS until both headers are accepted.
+//! Connections between ROS 1 engines and peers: XML-RPC, and TCPROS until both headers are accepted.
+//!
+//! The engines limit the time of connecting and of handshakes. Here is the limit for peers that read nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ mod tests;
 /// Limit on unsent bytes on all engine connections together. Beyond it, the connection with the most is closed.
 const MAX_UNSENT: usize = 64 << 20;
 
-/// A connection with fewer bytes does not trigger that check.
+/// Unsent bytes up to which a connection does not trigger that check.
 const UNCOUNTED: usize = 64 << 10;
 
 /// Time without progress after which a connection with unsent bytes is closed.
@@ -118,8 +120,8 @@ impl Sockets {
             let unsent_on = |key: &Key| self.get(*key).map_or(0, unsent);
             let Some(most) = self.keys().into_iter().max_by_key(unsent_on) else { return };
             let Some(Socket::Control(Control { peer, unsent, .. })) = self.get(most) else { return };
-            console::warning!("peer {peer} does not read the {} bytes that it is sent: closed", unsent.len());
-            self.ended(most, Some("it does not read what it is sent".to_owned()), effects);
+            console::warning!("peer {peer}: connection closed: the peer has not read {} bytes", unsent.len());
+            self.ended(most, Some("the peer does not read".to_owned()), effects);
         }
     }
 

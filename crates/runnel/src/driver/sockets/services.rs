@@ -76,7 +76,7 @@ impl Sockets {
                 Ok(None) => {}
                 Ok(Some(request)) => {
                     if !served.service.push(request, &served.client) {
-                        let why = "sends too many requests ahead of their answers".to_owned();
+                        let why = "has too many requests without a response".to_owned();
                         return self.misbehaved(key, why, effects);
                     }
                 }

@@ -1,4 +1,5 @@
-//! Tests of the rules by which parameters change.
+//! Tests of the rules by which parameters are declared, set and deleted. Those of types and
+//! ranges are in `parameters::check`.
 
 use super::*;
 

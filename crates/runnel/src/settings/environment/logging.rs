@@ -23,10 +23,10 @@ const FOLDER: &str = "ROS_LOG_DIR";
 const HOME: &str = "ROS_HOME";
 
 /// Reads the destinations of the nodes of a context. Nodes in both graphs log as in ROS 2, except that a line has the
-/// format of ROS 1 unless the variable of ROS 2 is set. `log_file` is what the program requests.
+/// ROS 1 format unless the ROS 2 variable is set. `log_file` is what the program requests.
 ///
 /// # Errors
-/// If a variable of ROS 2 has an unknown value.
+/// If a ROS 2 variable has an unknown value.
 pub(crate) fn destinations(
     arguments: &Arguments,
     graphs: Graphs,

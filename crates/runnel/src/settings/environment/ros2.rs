@@ -169,7 +169,7 @@ fn check_security(enable: Option<&str>, strategy: Option<&str>) -> Result<(), Er
         return Ok(());
     }
     if strategy == Some("Enforce") {
-        let why = "Enforce is not possible: Runnel has no DDS security".to_owned();
+        let why = "Enforce is not possible: Runnel has no DDS security. Try: Permissive".to_owned();
         return Err(Error::Environment { variable: "ROS_SECURITY_STRATEGY", why });
     }
     console::warning!("ROS_SECURITY_ENABLE is ignored: messages are neither encrypted nor signed");

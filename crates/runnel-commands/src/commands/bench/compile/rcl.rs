@@ -45,7 +45,7 @@ pub fn rcl(folder: &Path) -> Result<Vec<String>, Failure> {
     let mut line = || lines.next().unwrap_or_default();
     let (prefix, library_path, python) = (line(), line(), line());
     let program = folder.join("rcl").join("ends");
-    // Ends built against another installation are built anew.
+    // Ends built against another installation are built again.
     let sources = || RCL.iter().chain(SHARED).copied().chain([("prefix", prefix)]);
     if !sources().all(|(name, text)| is_built(&program, &program.with_file_name(name), text)) {
         let compile = || {
@@ -61,7 +61,7 @@ pub fn rcl(folder: &Path) -> Result<Vec<String>, Failure> {
             output(compiler.args(Some(python).filter(|library| !library.is_empty())))?;
             fs::rename(unfinished, &program)
         };
-        compile().map_err(Failure::missing("rcl's ends cannot be compiled"))?;
+        compile().map_err(Failure::missing("cannot compile the rcl peer"))?;
     }
     let library_path = format!("LD_LIBRARY_PATH={library_path}");
     Ok(vec!["env".into(), library_path, program.display().to_string()])

@@ -1,4 +1,4 @@
-//! The gathered facts of the network of ROS 2.
+//! The gathered facts of the ROS 2 network.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,7 @@ pub struct NetworkFound {
     pub interfaces: Vec<InterfaceProbe>,
     /// Participants whose announcements arrived by multicast, in any domain.
     pub announced: Vec<AnnouncedParticipant>,
-    /// Processes of this host with ports of ROS 2.
+    /// Processes of this host with ROS 2 ports.
     pub processes: Vec<RosProcess>,
     /// The graphs of other domains in which something runs.
     pub other_domains: BTreeMap<u16, Ros2Graph>,
@@ -47,7 +47,7 @@ pub struct AnnouncedParticipant {
     pub is_same_host: bool,
 }
 
-/// A process of this host with ports of ROS 2.
+/// A process of this host with ROS 2 ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RosProcess {
     pub pid: i32,

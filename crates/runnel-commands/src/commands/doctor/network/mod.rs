@@ -1,4 +1,4 @@
-//! Findings in the network of ROS 2: domains, discovery range, multicast, and receive buffers.
+//! Findings in the ROS 2 network: domains, discovery range, multicast, and receive buffers.
 
 mod buffers;
 mod clocks;

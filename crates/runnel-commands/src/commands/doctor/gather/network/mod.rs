@@ -1,4 +1,4 @@
-//! Examines the network of ROS 2 without joining a graph: announcements of all domains, multicast by each interface, the
+//! Examines the ROS 2 network without joining a graph: announcements of all domains, multicast by each interface, the
 //! processes of this host, and their receive buffers.
 
 mod announcements;

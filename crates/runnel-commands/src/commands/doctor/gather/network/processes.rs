@@ -1,4 +1,4 @@
-//! Processes of this host with ports of ROS 2, as `/proc` shows them. Those of other users have no names there.
+//! Processes of this host with ROS 2 ports, as `/proc` shows them. Those of other users have no names there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -28,7 +28,7 @@ struct Socket {
     dropped: u64,
 }
 
-/// The processes with ports of ROS 2.
+/// The processes with ROS 2 ports.
 pub fn gather(domain: u16) -> Vec<RosProcess> {
     let tables = ["/proc/self/net/udp", "/proc/self/net/udp6"]
         .map(|path| fs::read_to_string(path).unwrap_or_default());
