@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use clap::{Args as _, FromArgMatches};
 use runnel_bag::Compression;
 
+use runnel::QoS;
+
 use super::output::Place;
 use super::*;
 use crate::arguments::Arguments;
