@@ -6,6 +6,7 @@ mod bag_commands;
 mod bag_disks;
 mod bag_drive;
 mod bag_formats;
+mod bag_rates;
 mod bag_scene;
 mod bags;
 mod bench;
