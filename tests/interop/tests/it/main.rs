@@ -8,6 +8,7 @@ mod bag_drive;
 mod bag_formats;
 mod bag_javascript;
 mod bag_player;
+mod bag_rates;
 mod bag_scene;
 mod bags;
 mod bench;
