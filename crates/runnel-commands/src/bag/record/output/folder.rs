@@ -175,6 +175,6 @@ mod tests {
         let parent = tempfile::tempdir().expect("a folder");
         let mut folder = OutputFolder::new(parent.path().to_owned(), Compression::None, Retention::default());
         let why = folder.begin(&[]).err().expect("it exists").to_string();
-        assert!(why.contains("exists"), "{why}");
+        assert!(why.contains("bags never replace a file"), "{why}");
     }
 }
