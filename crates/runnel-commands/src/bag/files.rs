@@ -19,9 +19,10 @@ pub const ACTIVE: &str = "active";
 /// What is appended to the name of a bag that is written from others.
 const PARTIAL: &str = "partial";
 
-/// The error of a bag, with its name.
+/// The error of a bag, with its name. Those of the disk have it already.
 pub fn failed(path: &Path, error: &Error) -> CliError {
-    CliError::Failed(format!("{}: {error}", path.display()))
+    let (name, error) = (path.display().to_string(), error.to_string());
+    CliError::Failed(if error.starts_with(&name) { error } else { format!("{name}: {error}") })
 }
 
 /// Opens a bag of any format.
@@ -186,6 +187,15 @@ fn writer(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_the_file_once() {
+        let of_disk = Error::Io(io::Error::other("/a/run.mcap: cannot write 4096 bytes at byte 0: no space"));
+        for error in [of_disk, Error::Metadata("cannot write".to_owned())] {
+            let text = failed(Path::new("/a/run.mcap"), &error).to_string();
+            assert!(text.starts_with("/a/run.mcap: cannot write"), "{text}");
+        }
+    }
 
     #[test]
     fn existing_files_are_not_replaced() {

@@ -14,6 +14,8 @@ pub enum Failure {
     Error { code: u8, text: String },
     /// Text on standard output, and the exit code.
     Output { code: u8, text: String },
+    /// The same, then a hint on standard error, so that scripts that read standard output find only the text.
+    OutputWithHint { code: u8, text: String, hint: String },
 }
 
 impl Failure {
@@ -54,6 +56,11 @@ impl Failure {
                 print_own(&text);
                 code
             }
+            Self::OutputWithHint { code, text, hint } => {
+                print_own(&text);
+                print_error(&format!("{program}: error: {hint}"));
+                code
+            }
         }
     }
 }
@@ -62,7 +69,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cli(error) => error.fmt(f),
-            Self::Error { text, .. } | Self::Output { text, .. } => f.write_str(text),
+            Self::Error { text, .. } | Self::Output { text, .. } | Self::OutputWithHint { text, .. } => {
+                f.write_str(text)
+            }
         }
     }
 }

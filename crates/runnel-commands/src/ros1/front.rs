@@ -7,6 +7,7 @@ use crate::arguments::Arguments;
 use crate::cli_context::CliContext;
 use crate::logging;
 use crate::originals::{Failure, Original, one_line_error};
+use crate::similar::meant;
 
 /// The exit code `EX_USAGE`, which most originals return without a command.
 pub const EX_USAGE: u8 = 64;
@@ -139,13 +140,27 @@ impl Front {
 
     /// The list of commands, on standard output as in the originals.
     fn overview(&self) -> Failure {
-        let help = self.program.command().render_help().to_string();
-        Failure::Output { code: self.program.no_command_code(&self.words), text: help }
+        Failure::Output { code: self.program.no_command_code(&self.words), text: self.help() }
+    }
+
+    /// The same, with a hint if a command has a similar name.
+    fn unknown_command(&self) -> Failure {
+        let (word, command) = (self.words.first().map_or("", String::as_str), self.program.command());
+        let meant = meant(word, command.get_subcommands().map(clap::Command::get_name));
+        if meant.is_empty() {
+            return self.overview();
+        }
+        let (code, hint) = (self.program.no_command_code(&self.words), format!("no command {word}{meant}"));
+        Failure::OutputWithHint { code, text: self.help(), hint }
+    }
+
+    fn help(&self) -> String {
+        self.program.command().render_help().to_string()
     }
 
     fn refused(&self, error: clap::Error) -> Failure {
         match error.kind() {
-            ErrorKind::InvalidSubcommand => self.overview(),
+            ErrorKind::InvalidSubcommand => self.unknown_command(),
             ErrorKind::DisplayHelp => Failure::Output { code: 0, text: error.render().to_string() },
             _ => Failure::usage(one_line_error(&error)),
         }
@@ -186,6 +201,20 @@ mod tests {
             let failure = program.run(&front).expect_err("no command");
             let Failure::Output { code, text } = failure else { panic!("{program:?} {line}: {failure:?}") };
             assert_eq!(code, expected, "{program:?} {line}");
+            assert!(text.contains(program.name()), "{text}");
+        }
+    }
+
+    #[test]
+    fn misspelt_command_gets_help_and_a_suggestion() {
+        for (program, line, expected) in [
+            (Program::Rostopic, "lst", "no command lst (did you mean list?)"),
+            (Program::Rosnode, "ifno /a", "no command ifno (did you mean info?)"),
+            (Program::Rosmsg, "sho a/B", "no command sho (did you mean show?)"),
+        ] {
+            let failure = program.run(&front(program, line)).expect_err("no command");
+            let Failure::OutputWithHint { code, text, hint } = failure else { panic!("{line}: {failure:?}") };
+            assert_eq!((code, hint.as_str()), (64, expected));
             assert!(text.contains(program.name()), "{text}");
         }
     }

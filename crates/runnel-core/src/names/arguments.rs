@@ -92,6 +92,13 @@ pub enum ArgumentError {
         /// The invalid name in it.
         error: NameError,
     },
+    /// The value of a ROS 1 remapping `a:=b` is not a name. The user may have meant the parameter `_a:=b`.
+    RemapValue {
+        /// The argument.
+        argument: String,
+        /// The value.
+        error: NameError,
+    },
 }
 
 impl fmt::Display for ArgumentError {
@@ -101,6 +108,10 @@ impl fmt::Display for ArgumentError {
             Self::UnknownFlag { flag } => write!(f, "{flag}: not a ROS argument (those end with --)"),
             Self::NotAnAssignment { argument } => write!(f, "{argument}: should have the form NAME:=VALUE"),
             Self::Name { argument, error } => write!(f, "{argument}: {error}"),
+            Self::RemapValue { argument, error } => {
+                let param = argument.trim_start_matches(['/', '~']);
+                write!(f, "{argument}: {error}; NAME:=OTHER remaps a name. Try: _{param} to set a parameter")
+            }
         }
     }
 }
@@ -191,7 +202,10 @@ impl Arguments {
     }
 
     fn ros1_remap(&mut self, argument: &str, from: &str, to: &str) -> Result<(), ArgumentError> {
-        let rule = remap_rule(argument, None, from, to)?;
+        let rule = remap_rule(argument, None, from, to).map_err(|error| match error {
+            ArgumentError::Name { argument, error } => ArgumentError::RemapValue { argument, error },
+            other => other,
+        })?;
         self.remaps.retain(|earlier| earlier.node.is_some() || earlier.from != rule.from);
         self.remaps.push(rule);
         Ok(())

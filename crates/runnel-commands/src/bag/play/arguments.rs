@@ -48,7 +48,8 @@ pub struct Args {
     pub exclude: Vec<Regex>,
 
     /// Rename topics
-    #[arg(short = 'm', long, alias = "remap", value_name = "FROM:=TO", num_args = 1..)]
+    // The names of this command line are split off before and apply to the player's node.
+    #[arg(short = 'm', long, alias = "remap", value_name = "FROM:=TO", num_args = 0..)]
     pub remappings: Vec<String>,
 
     /// Publish /clock with the times of the bag, 100 times a second or at this rate

@@ -22,6 +22,8 @@ mod services;
 mod status;
 mod topics;
 
+pub use report::is_report_topic;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

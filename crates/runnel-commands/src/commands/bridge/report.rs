@@ -1,5 +1,6 @@
 //! What a bridge does, as it publishes it and `runnel bridge --status` prints it.
 
+use runnel::bridge::bridge_of_node;
 use runnel::core::schema::Generation;
 use runnel_bridge::decision::Direction;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,12 @@ use crate::output::shown;
 
 /// The last part of the name of the topic on which a bridge publishes its report.
 pub const TOPIC: &str = "status";
+
+/// Whether a bridge publishes its report on this topic.
+pub fn is_report_topic(topic: &str) -> bool {
+    let node = topic.strip_suffix(TOPIC).and_then(|node| node.strip_suffix('/'));
+    node.is_some_and(|node| bridge_of_node(node).is_some())
+}
 
 /// Report of one bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

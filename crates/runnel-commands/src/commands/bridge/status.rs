@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use runnel::bridge::bridge_of_node;
 use runnel::core::names::DdsTopic;
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{EndpointType, Graphs, QoS, Ros2Graph};
 use serde_json::{Value as Json, json};
 
-use super::report::{self, Report};
+use super::report::{Report, is_report_topic};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graphs::Discovery;
@@ -68,11 +67,7 @@ fn report_topics(graph: &Ros2Graph) -> BTreeSet<String> {
         Some(DdsTopic::Topic(topic)) => Some(topic),
         _ => None,
     });
-    let is_report = |topic: &&str| {
-        let node = topic.strip_suffix(report::TOPIC).and_then(|node| node.strip_suffix('/'));
-        node.is_some_and(|node| bridge_of_node(node).is_some())
-    };
-    topics.filter(is_report).map(str::to_owned).collect()
+    topics.filter(|topic| is_report_topic(topic)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

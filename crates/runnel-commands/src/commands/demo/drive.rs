@@ -109,16 +109,16 @@ impl Drive {
         Ok(())
     }
 
-    /// Ends the processes and collects their records.
+    /// Ends the processes and collects their records. `own_role` describes this process.
     ///
     /// # Errors
     /// When a process does not end properly.
-    pub fn finish(self) -> Result<Finished, CliError> {
+    pub fn finish(self, own_role: &str) -> Result<Finished, CliError> {
         let Self { watcher, control, tracer, .. } = self;
         let usages = vec![
             ("control: the robot".to_owned(), usage::of(control.id())),
             ("tracer".to_owned(), usage::of(tracer.id())),
-            ("demo: master and screen".to_owned(), usage::of(std::process::id())),
+            (own_role.to_owned(), usage::of(std::process::id())),
         ];
         let (laps, path) =
             watcher.with_progress(|progress| (progress.laps().to_vec(), progress.path().to_vec()));

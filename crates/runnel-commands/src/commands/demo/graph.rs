@@ -53,6 +53,14 @@ impl DemoGraph {
         }
     }
 
+    /// What this process does in the graph, for the table of memory.
+    pub fn own_role(&self) -> &'static str {
+        match self {
+            Self::Ros1 { .. } => "demo: master and screen",
+            Self::Ros2 => "demo: screen",
+        }
+    }
+
     /// The command that a person types first in another terminal, so that commands and nodes there find this graph;
     /// `None` if they find it by default.
     pub fn export(&self) -> Option<String> {
@@ -74,7 +82,7 @@ impl DemoGraph {
     }
 }
 
-/// As [`Place::export`], with `named` as the master of the environment.
+/// As [`DemoGraph::export`], with `named` as the master of the environment.
 fn export(master: &Uri, named: Option<&str>) -> Option<String> {
     let named = named.map(Uri::parse);
     let leads_here = match &named {
@@ -100,6 +108,12 @@ fn context(signals: bool, master: Option<&str>) -> Result<Context, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_ros1_demo_has_a_master() {
+        assert_eq!(DemoGraph::Ros2.own_role(), "demo: screen");
+        assert!(DemoGraph::Ros2.export().is_none() && DemoGraph::Ros2.remark().is_none());
+    }
 
     #[test]
     fn export_is_shown_unless_commands_find_the_master() {

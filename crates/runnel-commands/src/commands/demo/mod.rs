@@ -84,7 +84,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     drop(display);
     watched?;
     let recorded = recording.map(Recording::finish).transpose()?;
-    let finished = drive.finish()?;
+    let finished = drive.finish(graph.own_role())?;
     let report = Report::new(&finished, write_page(args, &track, &finished)?, recorded);
     cli.output.answer(|| report.text(), || report.json())
 }

@@ -178,7 +178,7 @@ pub fn width() -> usize {
 
 /// Words wrapped into lines of at most `width` columns, which begin with these indents. A longer word has a line of its
 /// own.
-fn wrapped(words: &str, width: usize, [first, indent]: [&str; 2]) -> String {
+pub fn wrapped(words: &str, width: usize, [first, indent]: [&str; 2]) -> String {
     let (mut text, mut line) = (String::new(), first.to_owned());
     let mut begins = true;
     for word in words.split_whitespace() {

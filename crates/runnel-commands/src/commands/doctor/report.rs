@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use runnel::core::names::DdsTopic;
 use serde_json::{Value as Json, json};
 
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Severity, wrapped};
 use super::found::{Found, GraphFound, NodeFound};
 use super::ros2::{self, found::Ros2Found};
+use crate::commands::bridge::is_report_topic;
 use crate::graph::names_of;
 use crate::output::{counted, lines, table};
 
@@ -28,13 +29,14 @@ pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
         + &found.ros2.as_ref().filter(|_| found.here.has_ros2).map_or_else(String::new, checked_in_ros2);
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
     let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
-    format!("{text}checked {checked}\n{verdict}\n")
+    let checked = wrapped(&format!("checked {checked}"), width, ["", "    "]);
+    format!("{text}{checked}{verdict}\n")
 }
 
-/// What was checked in ROS 2, with counts.
+/// What was checked in ROS 2, with counts. The topics on which bridges report are no topics of the user's nodes.
 fn checked_in_ros2(found: &Ros2Found) -> String {
     let topics = found.graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
-        Some(DdsTopic::Topic(topic)) => Some(topic),
+        Some(DdsTopic::Topic(topic)) if !is_report_topic(topic) => Some(topic),
         _ => None,
     });
     let topics = topics.collect::<BTreeSet<_>>().len();
@@ -135,6 +137,9 @@ fn report_json(found: &Found) -> Json {
 mod tests {
     use super::*;
     use crate::commands::doctor::finding::{Area, WIDTH};
+    use crate::commands::doctor::found::Here;
+    use crate::graphs::tests::graph;
+    use runnel::bridge::bridge_node_name;
 
     fn found() -> Found {
         let mut graph = GraphFound::default();
@@ -154,6 +159,23 @@ mod tests {
         assert_eq!(json["counts"], json!({ "error": 1, "info": 0, "warning": 0 }));
         assert_eq!(json["findings"][0]["advice"], "bury it");
         assert_eq!(json["report"]["nodes"][0]["pid"], 7);
+    }
+
+    #[test]
+    fn summary_fits_the_width_and_leaves_out_topics_of_bridges() {
+        let status = format!("rt/{}/status", bridge_node_name(5));
+        let ros2 = Ros2Found {
+            participants: "2 participants in domain 0".into(),
+            graph: graph(&[("rt/t", 1, true), (&status, 2, true)]),
+            ..Ros2Found::default()
+        };
+        let findings = ros2::judge(&ros2);
+        assert!(findings.iter().all(|finding| !finding.subject.contains("status")), "{findings:?}");
+        let here = Here { has_ros2: true, ..Here::default() };
+        let text = text(&Found { here, ros2: Some(ros2), ..found() }, &[], WIDTH);
+        let expected = "checked 1 node, 1 topic, 0 connections, 0 services; in ROS 2: 2 participants in\n    \
+                        domain 0, 0 nodes, 1 topic\nno problems found\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Area, Finding, Severity, shell_word};
 use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, ServerFault};
 use super::gather::CLOCK;
+use crate::commands::bridge::is_report_topic;
 use crate::originals::command_line::TOPIC_INFO;
 use crate::output::listed;
 use crate::similar::is_similar;
@@ -145,7 +146,8 @@ fn refused(offer: &Offer) -> Option<Finding> {
 /// listed in one line.
 pub fn unmatched(graph: &GraphFound, options: &str) -> Vec<Finding> {
     let one_ended = |ends: &'_ BTreeMap<String, Vec<String>>, others: &'_ BTreeMap<String, Vec<String>>| {
-        let excepted = |topic: &str| topic == CLOCK || ONE_ENDED_TOPICS.contains(&topic);
+        let excepted =
+            |topic: &str| topic == CLOCK || ONE_ENDED_TOPICS.contains(&topic) || is_report_topic(topic);
         let without = |(topic, nodes): (&String, &Vec<String>)| {
             !nodes.is_empty() && others.get(topic).is_none_or(Vec::is_empty) && !excepted(topic)
         };

@@ -53,7 +53,7 @@ impl Links {
         // Other vendors reach Runnel's nodes only by the network.
         let [one, other] = [publisher, subscription].map(|end| vendor(graph, end) == ANSWERS);
         match self.0.get(&subscription.gid) {
-            Some(links) if links.in_memory.contains(&publisher.gid) => Some("memory"),
+            Some(links) if links.in_memory.contains(&publisher.gid) => Some("SHM"),
             Some(_) => Some("UDP"),
             None if one != other => Some("UDP"),
             None => None,
@@ -126,7 +126,7 @@ mod tests {
         let publishers = [ours, theirs];
         assert_eq!(
             links.text(&graph, receiver, &publishers),
-            "Messages: 8 received, 1 dropped\nLink from /node1: memory\nLink from /node2: UDP\n"
+            "Messages: 8 received, 1 dropped\nLink from /node1: SHM\nLink from /node2: UDP\n"
         );
         assert_eq!(
             links.text(&graph, foreign, &publishers),
@@ -140,6 +140,6 @@ mod tests {
         );
         let json = links.json(&graph, foreign, &publishers);
         assert_eq!((&json["messages"], &json["links"][1]["kind"]), (&Json::Null, &Json::Null));
-        assert_eq!(links.json(&graph, receiver, &publishers)["links"][0]["kind"], "memory");
+        assert_eq!(links.json(&graph, receiver, &publishers)["links"][0]["kind"], "SHM");
     }
 }

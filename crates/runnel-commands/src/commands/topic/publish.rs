@@ -21,6 +21,7 @@ use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
 use crate::messages::{documents, typed_message, wrong_values};
 use crate::originals::command_line::TOPIC_INFO;
 use crate::output::{Output, counted};
+use crate::received_types::learned;
 use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
 use crate::value_parsers;
@@ -121,18 +122,22 @@ pub struct Args {
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let types = cli.types()?;
-    if !args.stdin {
+    let known = known(&types, &args.type_name);
+    if let (Ok(schema), false) = (&known, args.stdin) {
         // Typed values are checked before any graph is contacted.
-        message(&known(&types, &args.type_name)?, &args.values)?;
+        message(schema, &args.values)?;
     }
     let topic = cli.resolve(&args.topic)?;
     let snapshot = GraphSnapshot::open_running(cli, args.filter, &args.discovery())?;
     let context = snapshot.context().clone();
-    let schema = types.message_in(snapshot.generation(), &args.type_name)?;
     let node = cli.node(&context, "pub")?;
+    let (schema, generation) = match known {
+        Ok(_) => (types.message_in(snapshot.generation(), &args.type_name)?, snapshot.generation()),
+        Err(unknown) => (learned(unknown, &node, &topic, &args.type_name)?, Generation::Ros2),
+    };
     let mut publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
-    let (generation, published) = (snapshot.generation(), Cell::new(0));
+    let published = Cell::new(0);
     let job = Job { args, context: &context, publisher, generation, output: cli.output, published };
     let has_subscriber = job.wait_for_subscribers(&snapshot)?;
     let settling = if args.is_limited() && has_best_effort_subscription(&context, &topic)? {
