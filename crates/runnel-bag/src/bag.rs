@@ -5,8 +5,7 @@ use std::{fmt, iter};
 
 use runnel_core::wire;
 
-use crate::mcap::Attachment;
-use crate::{Bytes, Channel, ChannelId, Compression, Error};
+use crate::{Attachment, Bytes, Channel, ChannelId, Compression, Error};
 
 /// A bag of any format that is read.
 pub trait BagReader {

@@ -5,6 +5,7 @@
 //! output. `files` creates files that are written past the page cache.
 #![forbid(unsafe_code)]
 
+mod attachment;
 mod bag;
 mod bytes;
 mod channel;
@@ -24,6 +25,7 @@ mod reopened_file;
 pub mod rosbag;
 pub mod rosbag2;
 
+pub use attachment::Attachment;
 pub use bag::{BagReader, BagWriter, ChunkTotals, Format, Message, Metadata, NewMessage, Selection, Summary};
 pub use bytes::Bytes;
 pub use channel::{Channel, ChannelId, Encoding, Schema, SchemaLanguage};

@@ -7,9 +7,8 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use runnel_bag::disk::MemoryDisk;
-use runnel_bag::mcap::{Attachment, Profile, Reader, Writer};
-use runnel_bag::{
-    BagReader, BagWriter, Channel, ChannelId, Compression, Encoding, Metadata, NewMessage, Schema,
+use runnel_bag::mcap::{Profile, Reader, Writer};
+use runnel_bag::{Attachment, BagReader, BagWriter, Channel, ChannelId, Compression, Encoding, Metadata, NewMessage, Schema,
     SchemaLanguage, Selection,
 };
 

@@ -4,29 +4,14 @@ use std::io::{self, Read, Seek, Write};
 
 use super::head::Head;
 use super::records::{Content, Fields, op};
-use crate::Error;
 use crate::chunks::Source;
+use crate::{Attachment, Error};
 
 /// Bytes of an attachment's record that are read for its names.
 const LONGEST_HEAD: u64 = 128 << 10;
 
 /// Longest attachment that is read into memory, in bytes.
 const LONGEST_LOADED: u64 = 1 << 30;
-
-/// A file to add to a bag.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attachment {
-    /// Name of the file.
-    pub name: String,
-    /// Its media type, such as `text/plain`.
-    pub media_type: String,
-    /// When it was added, in nanoseconds since 1970.
-    pub log_time: u64,
-    /// When it was created, in nanoseconds since 1970; 0 if unknown.
-    pub create_time: u64,
-    /// Its bytes.
-    pub data: Vec<u8>,
-}
 
 /// A file in a bag.
 #[derive(Clone, Debug, PartialEq, Eq)]

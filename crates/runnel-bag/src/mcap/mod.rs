@@ -17,7 +17,7 @@ mod tests;
 mod writer;
 mod written_chunks;
 
-pub use attachment::{Attachment, AttachmentInfo};
+pub use attachment::AttachmentInfo;
 pub use reader::Reader;
 pub use writer::{Profile, Writer};
 

@@ -3,13 +3,15 @@
 use std::io::{Read, Seek, Write};
 
 use super::MAGIC;
-use super::attachment::{self, Attachment, AttachmentInfo};
+use super::attachment::{self, AttachmentInfo};
 use super::head::Head;
 use super::index::Index;
 use super::records::{Fields, op};
 use super::summary;
 use crate::chunks::{IndexedFile, Source};
-use crate::{BagReader, Channel, ChunkInfo, Error, Format, Message, Metadata, Selection, Summary};
+use crate::{
+    Attachment, BagReader, Channel, ChunkInfo, Error, Format, Message, Metadata, Selection, Summary,
+};
 
 /// An MCAP file that is read.
 ///

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
 use super::MAGIC;
-use super::attachment::Attachment;
 use super::channel::{self, SchemaRecord};
 use super::records::{Content, op};
 use super::written_chunks::Chunks;
 use crate::chunks::ChunkWriter;
 use crate::disk::{BlockWriter, Disk, Plain};
-use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
+use crate::{Attachment, BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// Bytes of messages after which a chunk ends.
 const CHUNK: u64 = 1 << 20;

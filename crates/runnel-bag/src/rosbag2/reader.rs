@@ -7,10 +7,9 @@ use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
 use crate::bag::SelectedChannels;
 use crate::compression::decompress_message;
-use crate::mcap::Attachment;
 use crate::{
-    BagReader, Bytes, Channel, ChannelId, ChunkTotals, Encoding, Error, Format, Message, Metadata, Selection,
-    Summary,
+    Attachment, BagReader, Bytes, Channel, ChannelId, ChunkTotals, Encoding, Error, Format, Message,
+    Metadata, Selection, Summary,
 };
 
 /// A file of a bag, opened.

@@ -3,8 +3,8 @@
 use super::folder_writer::{Folder, FolderWriter};
 use super::written_file::FileWriter;
 use crate::disk::Disk;
-use crate::mcap::{Attachment, Profile};
-use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
+use crate::mcap::Profile;
+use crate::{Attachment, BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// A folder in progress, as one bag with the same channels in all files. `metadata.yaml` is written at each split and at
 /// the end: without it, readers take the files as they are.

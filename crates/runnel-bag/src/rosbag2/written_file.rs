@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::metadata::{BagMetadata, FileInfo, TopicInfo};
 use super::offered_qos;
 use crate::disk::Disk;
-use crate::mcap::{self, Attachment, Profile};
-use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
+use crate::mcap::{self, Profile};
+use crate::{Attachment, BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// Name of the MCAP metadata in which rosbag2 keeps the text of `metadata.yaml`, and its key.
 const METADATA: (&str, &str) = ("rosbag2", "serialized_metadata");

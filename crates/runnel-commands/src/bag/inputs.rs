@@ -3,8 +3,7 @@
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 
-use runnel_bag::mcap::Attachment;
-use runnel_bag::{BagReader, Channel, ChannelId, Error, Message, Metadata, Selection};
+use runnel_bag::{Attachment, BagReader, Channel, ChannelId, Error, Message, Metadata, Selection};
 
 use super::files;
 use crate::error::CliError;

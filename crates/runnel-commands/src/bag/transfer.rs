@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use runnel::core::schema::Generation;
-use runnel_bag::mcap::{Attachment, Profile};
-use runnel_bag::{BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
+use runnel_bag::mcap::Profile;
+use runnel_bag::{Attachment, BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
 
 use super::copied_metadata::copied;
 use super::files::{Format, NewFile, exists, failed, is_taken, rename};

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use runnel_bag::mcap::{Attachment, Profile};
+use runnel_bag::mcap::Profile;
 use runnel_bag::{
-    BagWriter, Channel, Compression, Encoding, Format, Message, NewMessage, Schema, SchemaLanguage, Selection,
+    Attachment, BagWriter, Channel, Compression, Encoding, Format, Message, NewMessage, Schema,
+    SchemaLanguage, Selection,
 };
 use tempfile::TempDir;
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use interop::{bag_tool, outcome};
 use runnel_bag::disk::Plain;
-use runnel_bag::mcap::{self, Attachment, Profile};
+use runnel_bag::mcap::{self, Profile};
 use runnel_bag::rosbag;
 use runnel_bag::rosbag2::{self, Folder, METADATA_FILE};
 use runnel_bag::{
-    BagReader, BagWriter, Channel, Compression, Encoding, Metadata, NewMessage, Schema, SchemaLanguage,
-    Selection, open,
+    Attachment, BagReader, BagWriter, Channel, Compression, Encoding, Metadata, NewMessage, Schema,
+    SchemaLanguage, Selection, open,
 };
 use tempfile::TempDir;
 

@@ -3,9 +3,9 @@
 use std::fs::File;
 
 use interop::{javascript_bag_tool, outcome};
-use runnel_bag::mcap::{self, Attachment, Profile};
+use runnel_bag::mcap::{self, Profile};
 use runnel_bag::rosbag;
-use runnel_bag::{BagWriter, Compression, Encoding, Metadata};
+use runnel_bag::{Attachment, BagWriter, Compression, Encoding, Metadata};
 use tempfile::TempDir;
 
 use crate::bag_formats::{COMPRESSIONS, check, line, ros1_channel, ros2_channel, text, write_messages};

@@ -6,6 +6,7 @@ use ::mcap::records::{MessageHeader, Metadata};
 use ::mcap::{MessageStream, Summary, WriteOptions};
 
 use super::*;
+use crate::Attachment;
 
 #[test]
 fn mcap_crate_reads_the_file() {

@@ -1,6 +1,6 @@
 use super::records::Content;
 use super::*;
-use crate::{Error, Format, Metadata};
+use crate::{Attachment, Error, Format, Metadata};
 
 #[test]
 fn written_messages_are_read_by_time() {
