@@ -49,7 +49,7 @@ pub struct Args {
 
     /// Rename topics
     // The names of this command line are split off before and apply to the player's node.
-    #[arg(short = 'm', long, alias = "remap", value_name = "FROM:=TO", num_args = 0..)]
+    #[arg(short = 'm', long = "remap", value_name = "FROM:=TO", num_args = 0..)]
     pub remappings: Vec<String>,
 
     /// Publish /clock with the times of the bag, 100 times a second or at this rate
