@@ -3,13 +3,14 @@
 //! Level-triggered: an event repeats until it is served, so that one read per event is enough. Only doorbells, which
 //! are never read, are edge-triggered ([`Reactor::add_edge`]).
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
 use std::io;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The id of a registered descriptor in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,12 +18,6 @@ pub struct Token(pub u64);
 
 /// The waker's own token, never used for other descriptors.
 const WAKER: u64 = u64::MAX;
-
-/// Maximum number of events per call of epoll_wait.
-const BATCH: usize = 64;
-
-/// Waits up to this length are taken as the pauses of a loop: they end by time-out, and should not be split in two.
-const PACE: Duration = Duration::from_millis(20);
 
 /// Events of interest of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,49 +158,6 @@ impl Reactor {
         Ok(epoll::delete(&self.epoll, fd)?)
     }
 
-    /// Waits until a descriptor is ready, the waker wakes or `timeout` has passed; `None` has no time-out.
-    ///
-    /// # Errors
-    /// None in practice: a signal counts as a wake-up.
-    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        events.clear();
-        let Some(timeout) = timeout else { return self.wait_milliseconds(events, None).map(drop) };
-        let rest = Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));
-        let milliseconds = if rest.is_zero() || timeout > PACE { timeout - rest } else { Duration::ZERO };
-        if rest.is_zero() || !milliseconds.is_zero() {
-            let woken = self.wait_milliseconds(events, Some(milliseconds))?;
-            if woken || rest.is_zero() {
-                return Ok(());
-            }
-        }
-        self.wait_nanoseconds(timeout - milliseconds)?;
-        self.wait_milliseconds(events, Some(Duration::ZERO)).map(drop)
-    }
-
-    /// Waits for whole milliseconds; true if there was an event.
-    fn wait_milliseconds(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
-        let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH];
-        let found = match epoll::wait(&self.epoll, &mut buffer, timeout.map(timespec).as_ref()) {
-            Ok((found, _)) => found,
-            Err(Errno::INTR) => return Ok(true),
-            Err(error) => return Err(error.into()),
-        };
-        events.complete = found.len() < BATCH;
-        for event in &*found {
-            self.note(*event, events);
-        }
-        Ok(!found.is_empty())
-    }
-
-    /// Waits for a part of a millisecond by ppoll on the epoll descriptor. epoll counts whole milliseconds on kernels
-    /// before 5.11, ppoll nanoseconds on all. The epoll call that follows does not wait.
-    fn wait_nanoseconds(&self, rest: Duration) -> io::Result<()> {
-        match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest))) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     fn note(&self, event: epoll::Event, events: &mut Events) {
         let token = event.data.u64();
         if token == WAKER {
@@ -222,83 +174,5 @@ impl Reactor {
             readable: ended || flags.contains(epoll::EventFlags::IN),
             writable: ended || flags.contains(epoll::EventFlags::OUT),
         });
-    }
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-    use std::os::unix::net::UnixStream;
-
-    const LONG: Option<Duration> = Some(Duration::from_secs(30));
-
-    fn tokens(events: &Events) -> Vec<(u64, bool, bool)> {
-        events.iter().map(|e| (e.token.0, e.readable, e.writable)).collect()
-    }
-
-    #[test]
-    fn readable_descriptor_is_reported_until_served() {
-        let (mut near, far) = UnixStream::pair().unwrap();
-        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
-        reactor.add(&far, Token(7), Interest::Read).unwrap();
-        near.write_all(b"x").unwrap();
-        for _ in 0..2 {
-            reactor.wait(&mut events, LONG).unwrap();
-            assert_eq!(tokens(&events), [(7, true, false)]);
-        }
-    }
-
-    #[test]
-    fn each_edge_is_reported_once() {
-        let (mut near, far) = UnixStream::pair().unwrap();
-        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
-        reactor.add_edge(&far, Token(7)).unwrap();
-        for _ in 0..2 {
-            near.write_all(b"x").unwrap();
-            reactor.wait(&mut events, LONG).unwrap();
-            assert_eq!(tokens(&events), [(7, true, false)]);
-            reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
-            assert!(tokens(&events).is_empty());
-        }
-    }
-
-    #[test]
-    fn interest_can_be_changed() {
-        let (near, _far) = UnixStream::pair().unwrap();
-        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
-        reactor.add(&near, Token(1), Interest::Nothing).unwrap();
-        reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
-        assert!(tokens(&events).is_empty());
-        reactor.modify(&near, Token(1), Interest::Both).unwrap();
-        reactor.wait(&mut events, LONG).unwrap();
-        assert_eq!(tokens(&events), [(1, false, true)]);
-    }
-
-    #[test]
-    fn waker_ends_wait_from_other_thread() {
-        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
-        let waker = reactor.waker().clone();
-        let thread = std::thread::spawn(move || waker.wake());
-        reactor.wait(&mut events, LONG).unwrap();
-        assert!(tokens(&events).is_empty() && events.woken());
-        thread.join().unwrap();
-        reactor.wait(&mut events, Some(Duration::ZERO)).unwrap();
-        assert!(!events.woken());
-    }
-
-    #[test]
-    fn submillisecond_wait_is_not_short() {
-        let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
-        let start = crate::clock::monotonic();
-        reactor.wait(&mut events, Some(Duration::from_micros(1500))).unwrap();
-        assert!(crate::clock::monotonic().since(start) >= Duration::from_micros(1500));
     }
 }

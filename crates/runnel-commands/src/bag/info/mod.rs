@@ -1,26 +1,19 @@
 //! `runnel bag info`
 
+mod text;
+mod times;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::ValueHint;
-use runnel::core::time::Time;
-use runnel_bag::{BagReader, Channel, ChunkTotals, Compression, Encoding, Format, Metadata, Summary};
-use runnel_io::clock;
+use runnel_bag::{BagReader, Channel, ChunkTotals, Compression, Encoding, Metadata, Summary};
 use serde_json::{Value as Json, json};
 
 use super::files;
-use super::quantity::size;
 use super::service_topics::{ActionTopic, ServiceTopic};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output::{lines, shown};
-
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Columns before the values.
-const INDENT: usize = 13;
 
 /// Show topics, types and times of bags
 #[derive(Debug, clap::Args)]
@@ -100,105 +93,6 @@ impl BagInfo {
         self.summary.counts.iter().copied().fold(0, u64::saturating_add)
     }
 
-    /// As `rosbag info` prints it.
-    fn text(&self) -> String {
-        let mut rows = vec![("path", vec![self.path.clone()]), self.format_row()];
-        if let (Some(start), Some(end)) = (self.summary.start, self.summary.end) {
-            rows.push(("duration", vec![duration(end.saturating_sub(start))]));
-            rows.push(("start", vec![date(start)]));
-            rows.push(("end", vec![date(end)]));
-        }
-        rows.push(("size", vec![size(self.summary.len)]));
-        rows.push(("messages", vec![self.messages().to_string()]));
-        let chunks: Vec<String> = self.chunks().collect();
-        rows.extend((!chunks.is_empty()).then_some(("compression", chunks)));
-        rows.extend((!self.topics.is_empty()).then(|| ("types", self.type_lines())));
-        rows.extend((!self.topics.is_empty()).then(|| ("topics", self.topic_lines())));
-        for (name, calls) in [("services", &self.services), ("actions", &self.actions)] {
-            rows.extend((!calls.is_empty()).then(|| (name, call_lines(calls))));
-        }
-        if !self.summary.is_finished {
-            let why = format!("the bag has no index. Try: runnel bag reindex {}", self.path);
-            rows.push(("unfinished", vec![why]));
-        }
-        rows.extend(self.damage.iter().map(|damage| ("damage", vec![damage.clone()])));
-        lines(rows.iter().flat_map(|(name, values)| {
-            values.iter().enumerate().map(move |(index, value)| {
-                let name = if index == 0 { format!("{name}:") } else { String::new() };
-                format!("{name:<INDENT$}{}", shown(value))
-            })
-        }))
-    }
-
-    fn format_row(&self) -> (&'static str, Vec<String>) {
-        match self.summary.format {
-            Format::Rosbag => ("version", vec!["2.0".to_owned()]),
-            format => ("format", vec![format.to_string()]),
-        }
-    }
-
-    fn chunks(&self) -> impl Iterator<Item = String> {
-        let all = self.summary.chunks.iter().map(|(_, totals)| totals.count).fold(0, u64::saturating_add);
-        self.summary.chunks.iter().map(move |(compression, totals)| {
-            let ChunkTotals { count, stored, decompressed } = *totals;
-            let ratio = match compression {
-                Compression::None => String::new(),
-                _ => format!("; {:.2}%", 100.0 * stored as f64 / decompressed.max(1) as f64),
-            };
-            format!("{} [{count}/{all} chunks{ratio}]", compression.name())
-        })
-    }
-
-    /// All types with their sums, in order.
-    fn types(&self) -> BTreeMap<&str, &str> {
-        let types = self.topics.values().flat_map(|topic| &topic.types);
-        types.map(|(name, sum)| (name.as_str(), sum.as_str())).collect()
-    }
-
-    fn type_lines(&self) -> Vec<String> {
-        let types = self.types();
-        let width = types.keys().map(|name| name.chars().count()).max().unwrap_or_default();
-        types.iter().map(|(name, sum)| format!("{name:<width$} [{sum}]")).collect()
-    }
-
-    fn topic_lines(&self) -> Vec<String> {
-        let row = |(name, topic): (&String, &Topic)| {
-            let types: Vec<&str> = topic.types.keys().map(String::as_str).collect();
-            (name.clone(), topic.messages, types.join(", ") + &topic.notes())
-        };
-        counted_lines(&self.topics.iter().map(row).collect::<Vec<_>>(), "msg")
-    }
-
-    /// As `rosbag info --yaml` prints it.
-    fn yaml(&self) -> String {
-        let mut text = format!("path: {}\n", self.path);
-        let (key, value) = self.format_row();
-        text += &format!("{key}: {}\n", value.concat());
-        if let (Some(start), Some(end)) = (self.summary.start, self.summary.end) {
-            let duration = seconds(end.saturating_sub(start));
-            text += &format!("duration: {duration}\nstart: {}\nend: {}\n", seconds(start), seconds(end));
-        }
-        text += &format!("size: {}\nmessages: {}\n", self.summary.len, self.messages());
-        text += &format!("indexed: {}\n", if self.summary.is_finished { "True" } else { "False" });
-        let usual = self.summary.chunks.iter().max_by_key(|(_, totals)| totals.count);
-        text += &format!("compression: {}\n", usual.map_or("none", |(compression, _)| compression.name()));
-        text += "types:\n";
-        for (name, sum) in self.types() {
-            text += &format!("    - type: {}\n      md5: {}\n", shown(name), shown(sum));
-        }
-        text += "topics:\n";
-        for (name, topic) in &self.topics {
-            let types: Vec<&str> = topic.types.keys().map(String::as_str).collect();
-            let (name, types) = (shown(name).into_owned(), types.join(", "));
-            text += &format!("    - topic: {name}\n      type: {}\n", shown(&types));
-            text += &format!("      messages: {}\n", topic.messages);
-            if topic.channels > 1 {
-                text += &format!("      connections: {}\n", topic.channels);
-            }
-        }
-        text
-    }
-
     fn json(&self) -> Json {
         let chunk = |(compression, totals): &(Compression, ChunkTotals)| {
             let ChunkTotals { count, stored, decompressed } = totals;
@@ -243,25 +137,6 @@ impl Calls {
     }
 }
 
-fn call_lines(calls: &BTreeMap<String, Calls>) -> Vec<String> {
-    let row = |(name, calls): (&String, &Calls)| {
-        let types: Vec<&str> = calls.types.iter().map(String::as_str).collect();
-        (name.clone(), calls.events, types.join(", "))
-    };
-    counted_lines(&calls.iter().map(row).collect::<Vec<_>>(), "event")
-}
-
-/// A line for each name, with a number of things and a text, in columns as `rosbag info` has them.
-fn counted_lines(rows: &[(String, u64, String)], unit: &str) -> Vec<String> {
-    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
-    let digits = rows.iter().map(|(_, count, _)| count.to_string().len()).max().unwrap_or_default();
-    let line = |(name, count, text): &(String, u64, String)| {
-        let plural = if *count == 1 { " " } else { "s" };
-        format!("{name:<width$}   {count:>digits$} {unit}{plural}    : {text}")
-    };
-    rows.iter().map(line).collect()
-}
-
 impl Topic {
     fn add(&mut self, channel: &Channel, messages: u64) {
         let sum = channel.md5.as_ref().or(channel.type_hash.as_ref()).cloned().unwrap_or_default();
@@ -272,13 +147,6 @@ impl Topic {
         self.is_latched |= channel.latching;
         self.offered_qos = self.offered_qos.take().or_else(|| channel.offered_qos.clone());
         self.has_definition |= !channel.schema.data.is_empty() || channel.encoding != Encoding::Cdr;
-    }
-
-    /// What stands behind the type.
-    fn notes(&self) -> String {
-        let connections = (self.channels > 1).then(|| format!(" ({} connections)", self.channels));
-        let unknown = (!self.has_definition).then(|| " (definition unknown)".to_owned());
-        connections.into_iter().chain(unknown).collect()
     }
 
     fn json(&self, name: &str) -> Json {
@@ -293,32 +161,6 @@ impl Topic {
             "definition": self.has_definition,
         })
     }
-}
-
-/// Seconds with six decimals, as rosbag prints them in YAML.
-fn seconds(nanos: u64) -> String {
-    format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
-}
-
-/// A duration as `rosbag info` prints it.
-fn duration(nanos: u64) -> String {
-    let whole = nanos / 1_000_000_000;
-    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{:.1}s", nanos as f64 / 1e9),
-        (0, _) => format!("{minutes}:{rest:02}s ({whole}s)"),
-        _ => format!("{hours}hr {minutes}:{rest:02}s ({whole}s)"),
-    }
-}
-
-/// A time as `rosbag info` prints it, in the local time zone.
-fn date(nanos: u64) -> String {
-    let time = Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
-    let [year, month, day, hour, minute, second] = clock::local_date(time);
-    let month = usize::try_from(month - 1).ok().and_then(|month| MONTHS.get(month)).unwrap_or(&"");
-    let hundredths = nanos % 1_000_000_000 / 10_000_000;
-    let seconds = nanos as f64 / 1e9;
-    format!("{month} {day:02} {year} {hour:02}:{minute:02}:{second:02}.{hundredths:02} ({seconds:.2})")
 }
 
 #[cfg(test)]
