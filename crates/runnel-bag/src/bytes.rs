@@ -17,6 +17,16 @@ impl Bytes {
     pub(crate) fn part(chunk: &Arc<Vec<u8>>, Range { start, end }: Range<usize>) -> Self {
         Self { chunk: Arc::clone(chunk), start, end }
     }
+
+    /// The same bytes. If they are less than half of their chunk they are copied, so that they do not keep it in memory.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        let len = self.len();
+        if len > self.chunk.len() / 2 {
+            return self;
+        }
+        Self { chunk: Arc::new(self.to_vec()), start: 0, end: len }
+    }
 }
 
 impl Deref for Bytes {
@@ -38,5 +48,18 @@ impl Eq for Bytes {}
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_messages_do_not_keep_their_chunk() {
+        let chunk = Arc::new(vec![7; 100]);
+        let parts = [Bytes::part(&chunk, 10..20).detached(), Bytes::part(&chunk, 10..90).detached()];
+        assert_eq!(parts.each_ref().map(|part| part.len()), [10, 80]);
+        assert_eq!(Arc::strong_count(&chunk), 2, "only the long one shares it");
     }
 }

@@ -59,7 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        // An image fits into a buffer. A longer message costs the writer of a bag a second look at it, for its checksum.
+        // An image fits into a buffer. The bag writer reads a longer message twice: for its checksum, and to write it.
         Self { buffer_len: 4 << 20, buffers: 4, preallocate: 64 << 20, methods: Method::ALL.to_vec() }
     }
 }

@@ -119,14 +119,20 @@ impl<D: Disk> BagWriter for FileWriter<D> {
             return Ok(());
         }
         self.is_finished = true;
+        // The metadata in the file list the file itself; those of the folder, only once it is finished.
+        let mut folder = self.folder.clone();
+        if let Some(own) = folder.files.back_mut() {
+            *own = Arc::new(OnceLock::from(self.written.clone()));
+        }
+        let (name, key) = METADATA;
+        let values = [(key.to_owned(), folder.metadata().to_string())].into();
+        self.file.add_metadata(&Metadata { name: name.to_owned(), values })?;
+        self.file.finish()?;
         if let Some(place) = self.folder.files.back() {
             // It is set only here.
             _ = place.set(self.written.clone());
         }
-        let (name, key) = METADATA;
-        let values = [(key.to_owned(), self.folder.metadata().to_string())].into();
-        self.file.add_metadata(&Metadata { name: name.to_owned(), values })?;
-        self.file.finish()
+        Ok(())
     }
 }
 

@@ -422,9 +422,8 @@ fn topic_info_shows_transport_and_message_count() {
     loop {
         let (code, text, error) = info(&mut echo);
         let [published, received] = ["published", "received"].map(|word| count(&text, word));
-        let in_memory = text
-            .lines()
-            .any(|line| line.starts_with("Link from /_runnel_pub_") && line.ends_with(": memory"));
+        let in_memory =
+            text.lines().any(|line| line.starts_with("Link from /_runnel_pub_") && line.ends_with(": SHM"));
         if (code, error.as_str()) == (Some(0), "") && in_memory && published > Some(10) && received > Some(10)
         {
             break;

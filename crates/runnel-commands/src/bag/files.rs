@@ -135,7 +135,7 @@ pub fn appended(path: &Path, text: &str) -> PathBuf {
 }
 
 /// The folder of a file.
-fn folder(path: &Path) -> &Path {
+pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

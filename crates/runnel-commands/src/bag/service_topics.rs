@@ -31,6 +31,16 @@ pub struct ActionTopic {
     pub type_name: Option<String>,
 }
 
+/// The topic with the calls of a service.
+pub fn event_topic(service: &str) -> String {
+    format!("{service}{TOPIC_SUFFIX}")
+}
+
+/// Whether a topic of this name has the calls of a service.
+pub fn is_event_topic(name: &str) -> bool {
+    name.ends_with(TOPIC_SUFFIX)
+}
+
 impl ServiceTopic {
     /// The service whose calls a channel has.
     pub fn of(channel: &Channel) -> Option<Self> {

@@ -219,7 +219,7 @@ fn overridden_qos_reaches_rclpy() {
     fs::write(&overrides, "/chatter:\n  durabilty: volatile\n").expect("written");
     let refused = outcome(graphs.runnel(&words));
     assert_ne!(refused.code, Some(0));
-    let names_line = |line: &String| line.contains("line 2: topic /chatter: durabilty:");
+    let names_line = |line: &String| line.contains("line 2: QoS of topic /chatter: policy durabilty:");
     assert!(refused.lines.iter().any(names_line), "{:#?}", refused.lines);
 }
 

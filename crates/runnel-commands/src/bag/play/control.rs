@@ -37,13 +37,13 @@ pub enum Command {
     /// Goes on at this log time.
     Seek(u64, Reply<bool>),
     /// Plays again after the end. Replies false while it is playing.
-    Play(Again, Reply<bool>),
+    Play(PlayRange, Reply<bool>),
     Stop(Reply<()>),
 }
 
 /// What is played again, in nanoseconds: as `rosbag2_interfaces/srv/Play` has it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Again {
+pub struct PlayRange {
     /// Offset from the start of the bag.
     pub start: u64,
     /// How long, if that is limited.

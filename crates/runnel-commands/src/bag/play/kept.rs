@@ -38,7 +38,8 @@ pub fn before(
             Next::Read(read) => {
                 // Damaged parts are reported when the bag is played.
                 if let Ok(found) = *read {
-                    kept.push(found.channel, found.message.data.len(), found);
+                    // What is kept of a short message counts as well.
+                    kept.push(found.channel, found.message.data.len() + 4 * size_of::<Found>(), found);
                 }
             }
             Next::Wait => {}

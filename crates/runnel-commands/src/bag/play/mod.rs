@@ -37,7 +37,7 @@ use super::keys::Keys;
 use super::time_range::PlayedRange;
 pub use arguments::{Args, Shared};
 use clocks::Clocks;
-use control::{Again, Controls, Remote};
+use control::{Controls, PlayRange, Remote};
 use plan::Plan;
 use player::{Equipment, Player};
 use publishers::{Playing, Publishers};
@@ -139,15 +139,19 @@ fn play_until_end(
         player.restart(range);
     }
     while plan.keeps_alive
-        && let Some(again) = player.wait_for_request()?
+        && let Some((again, reply)) = player.wait_for_request()?
     {
-        let Again { start, duration, until } = again;
+        let PlayRange { start, duration, until } = again;
         match (PlayedRange { start: Some(start), duration, until, until_nsec: None }).of(times) {
             Ok(range) => {
+                reply(true);
                 player.restart(range);
                 player.play()?;
             }
-            Err(why) => log::warn!("the request to play is refused: {why}"),
+            Err(why) => {
+                reply(false);
+                log::warn!("the request to play is refused: {why}");
+            }
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Publishes the messages of a bag when they are due, and does what keys and services ask for meanwhile.
+//! Publishes the messages of a bag when they are due, and executes the commands of keys and services.
 
 mod commands;
 
@@ -9,7 +9,7 @@ use runnel::core::time::Instant;
 use runnel_io::clock;
 
 use super::clocks::Clocks;
-use super::control::{Again, Controls};
+use super::control::{Controls, PlayRange, Reply};
 use super::cursor::{Cursor, Head};
 use super::lateness::Lateness;
 use super::progress::Progress;
@@ -67,7 +67,7 @@ pub struct Player {
     last: u64,
     is_stopped: bool,
     /// What is to be played after the end.
-    again: Option<Again>,
+    again: Option<(PlayRange, Reply<bool>)>,
     progress: Progress,
     refusals: LogOnce,
     /// How late messages were published that were waited for.
@@ -176,7 +176,7 @@ impl Player {
     ///
     /// # Errors
     /// When `/clock` cannot be published.
-    pub fn wait_for_request(&mut self) -> Result<Option<Again>, CliError> {
+    pub fn wait_for_request(&mut self) -> Result<Option<(PlayRange, Reply<bool>)>, CliError> {
         while self.ok() {
             self.poll(false)?;
             if let Some(again) = self.again.take() {
@@ -213,6 +213,9 @@ impl Player {
             Head::End => {
                 self.cursor.head = Head::End;
                 self.stepping.finish();
+                if !self.schedule.is_paused() {
+                    self.skip_gap(self.range.1, now);
+                }
                 let due = self.schedule.due(self.range.1);
                 self.sleep(if self.schedule.is_paused() { now + STEP } else { due.min(now + STEP) });
             }
@@ -225,11 +228,7 @@ impl Player {
         if self.schedule.is_paused() {
             return self.stepping.is_active();
         }
-        let gap = Duration::from_nanos(log_time.saturating_sub(self.last));
-        if self.pace.skip_empty.is_some_and(|longest| gap > longest) {
-            self.schedule.jump(log_time, now);
-            self.last = log_time;
-        }
+        self.skip_gap(log_time, now);
         if !self.pace.is_immediate && self.schedule.due(log_time) > now {
             return false;
         }
@@ -239,6 +238,15 @@ impl Player {
             return false;
         }
         true
+    }
+
+    /// Goes to a log time at once if the time without messages before it is to be left out.
+    fn skip_gap(&mut self, log_time: u64, now: Instant) {
+        let gap = Duration::from_nanos(log_time.saturating_sub(self.last));
+        if self.pace.skip_empty.is_some_and(|longest| gap > longest) {
+            self.schedule.jump(log_time, now);
+            self.last = log_time;
+        }
     }
 
     fn play_one(&mut self, found: &Found) -> Result<(), CliError> {
@@ -289,7 +297,9 @@ impl Player {
         while let Some(command) = self.controls.next(now) {
             self.execute(command, now, is_playing);
         }
-        self.clocks.publish_regularly(now, self.schedule.log_time(now).min(self.range.1))?;
+        // Without pace, the time of the bag is that of its last message.
+        let log_time = if self.pace.is_immediate { self.last } else { self.schedule.log_time(now) };
+        self.clocks.publish_regularly(now, log_time.min(self.range.1))?;
         self.progress.show(now, &self.schedule, self.range, self.published);
         Ok(())
     }

@@ -11,7 +11,7 @@ use runnel::msgs::rosbag2_interfaces::srv::{
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};
 use runnel::{Node, ServiceServer};
 
-use super::control::{Again, Command, Remote};
+use super::control::{Command, PlayRange, Remote};
 use crate::error::CliError;
 
 /// Creates the services of a node in ROS 1.
@@ -113,11 +113,11 @@ fn positions(node: &Node, remote: &Remote) -> Result<[ServiceServer; 5], CliErro
 
 /// What a request asks to play. As in rosbag2, a negative duration and a negative end are no limits. Requests that are
 /// left empty mean the whole bag here, while rosbag2 plays nothing then.
-fn again(request: &PlayRequest) -> Again {
+fn again(request: &PlayRequest) -> PlayRange {
     let PlayRequest { start_offset, playback_duration, playback_until_timestamp } = request;
     let Duration { sec, nanosec } = *playback_duration;
     let time = |time: &Time| nanoseconds(time.sec, time.nanosec);
-    Again {
+    PlayRange {
         start: time(start_offset).unwrap_or_default(),
         duration: nanoseconds(sec, nanosec).filter(|duration| *duration > 0),
         until: time(playback_until_timestamp).filter(|until| *until > 0),

@@ -5,8 +5,10 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
+use runnel_bag::Message;
+
 use super::prefetch::{Next, Prefetch};
-use crate::bag::inputs::{Inputs, Wanted};
+use crate::bag::inputs::{Found, Inputs, Read, Wanted};
 
 /// The thread that reads.
 pub struct Source {
@@ -19,7 +21,7 @@ pub struct Reading(Arc<Prefetch>);
 impl Source {
     /// Reads these bags.
     pub fn new(mut inputs: Inputs) -> Self {
-        Self::spawn(move |wanted, prefetch| prefetch.fill(inputs.messages(wanted)))
+        Self::spawn(move |wanted, prefetch| prefetch.fill(inputs.messages(wanted).map(detached)))
     }
 
     fn spawn(mut read: impl FnMut(&Wanted, &Prefetch) + Send + 'static) -> Self {
@@ -57,12 +59,19 @@ impl Drop for Reading {
     }
 }
 
+/// A message that does not keep its chunk in memory while it waits.
+fn detached(read: Read) -> Read {
+    read.map(|Found { channel, message }| {
+        let data = message.data.detached();
+        Found { channel, message: Message { data, ..message } }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::Receiver;
 
     use super::*;
-    use crate::bag::inputs::Read;
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 /// The topics.
 pub const WRITE_SPLIT: &str = "/events/write_split";
-pub const MESSAGES_LOST: &str = "/events/messages_lost";
+pub const MESSAGES_LOST: &str = "/events/rosbag2_messages_lost";
 
 /// Events that wait for their subscribers.
 const DEPTH: usize = 10;

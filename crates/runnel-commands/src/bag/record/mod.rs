@@ -22,6 +22,7 @@ use running::Running;
 use services::Services;
 pub use sink::LOSS;
 
+use crate::bag::files::folder;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -46,7 +47,7 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     recorder.control().set_paused(plan.is_paused);
     let _services = Services::start(&node, recorder.control(), plan.snapshot_topic.as_deref())?;
     if !plan.is_quiet {
-        if let Some(why) = output::cached_write_path(&output::folder_of(plan.place.path())) {
+        if let Some(why) = output::cached_write_path(folder(plan.place.path())) {
             cli.output.note(&format!("the bag is written through the page cache: {why}"));
         }
         let files = recorder.progress().files;

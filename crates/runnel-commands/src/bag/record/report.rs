@@ -1,14 +1,14 @@
 //! What is shown of a recording: a line while it runs, and the result.
 
-use std::path::Path;
 use std::time::Duration;
 
 use runnel_io::clock;
-use rustix::fs::statvfs;
 use serde_json::{Map, Value as Json, json};
 
+use super::output;
 use super::recorder::Progress;
 use super::sink::Counts;
+use crate::bag::files::folder;
 use crate::bag::quantity::size;
 use crate::output::{counted, lines, listed};
 
@@ -41,10 +41,7 @@ impl Progress {
 
     /// Bytes that are free on the disk of the bag.
     fn free(&self) -> Option<u64> {
-        let file = self.files.last()?;
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let disk = statvfs(folder).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        output::space(folder(self.files.last()?)).map(|space| space.free)
     }
 
     /// The line while it runs.

@@ -71,8 +71,8 @@ impl<'a> Running<'a> {
         let control = recorder.control().clone();
         while context.ok() && !recorder.has_ended() && !control.is_stopped() {
             recorder.step()?;
-            if let Some(events) = &self.events {
-                recorder.take_splits().iter().for_each(|split| events.publish_split(split));
+            for split in recorder.take_splits() {
+                self.events.iter().for_each(|events| events.publish_split(&split));
             }
             if keys.as_ref().and_then(Keys::pressed) == Some(PAUSE) {
                 control.set_paused(!control.is_paused());

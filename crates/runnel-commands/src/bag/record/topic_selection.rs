@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use regex_lite::Regex;
 use runnel::core::schema::TypeName;
 
+use crate::bag::service_topics::is_event_topic;
 use crate::graphs::{Topic, Topics, is_hidden};
-
-/// What the topic of a service's events has behind the service's name.
-const EVENTS: &str = "/_service_event";
 
 /// The topics that a recording selects.
 #[derive(Clone, Debug, Default)]
@@ -67,17 +65,12 @@ impl TopicSelection {
 
     /// Whether a topic is one of all, or matches. Events of services are hidden topics, which are selected as services.
     fn matches(&self, name: &str, topic: &Topic) -> bool {
-        let is_event = name.ends_with(EVENTS);
+        let is_event = is_event_topic(name);
         let is_shown = is_event || self.hidden || topic.ros1.is_some() || !is_hidden(name);
         let is_one_of_all = if is_event { self.all_services } else { self.all };
         let is_match = || self.regexes.iter().any(|regex| regex.is_match(name));
         is_shown && (is_one_of_all || is_match() || has_type(topic, &self.types))
     }
-}
-
-/// The topic of a service's events.
-pub fn event_topic(service: &str) -> String {
-    format!("{service}{EVENTS}")
 }
 
 fn has_type(topic: &Topic, types: &[TypeName]) -> bool {
@@ -89,6 +82,7 @@ fn has_type(topic: &Topic, types: &[TypeName]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bag::service_topics::event_topic;
     use crate::graphs::tests::graph;
 
     fn topics() -> Topics {

@@ -29,12 +29,10 @@ impl Player {
                 }
                 reply(is_in_range);
             }
-            Command::Play(again, reply) => {
-                if !is_playing {
-                    self.again = Some(again);
-                }
-                reply(!is_playing);
+            Command::Play(again, reply) if !is_playing && self.again.is_none() => {
+                self.again = Some((again, reply));
             }
+            Command::Play(_, reply) => reply(false),
             Command::Stop(reply) => {
                 self.is_stopped = true;
                 reply(());
@@ -69,6 +67,7 @@ impl Player {
         let start = log_time.max(self.range.0);
         self.cursor.seek((start, self.range.1));
         self.last = start;
+        self.has_paused = false;
         self.stepping.finish();
         self.schedule.jump(start, clock::monotonic());
         self.progress.refresh();

@@ -7,7 +7,8 @@ use runnel::core::schema::TypeName;
 
 use super::TOPICS;
 use crate::bag::quantity;
-use crate::bag::record::topic_selection::{TopicSelection, event_topic};
+use crate::bag::record::topic_selection::TopicSelection;
+use crate::bag::service_topics::event_topic;
 use crate::cli_context::CliContext;
 use crate::completion;
 use crate::error::CliError;

@@ -1,14 +1,13 @@
 //! A recording as files of their own.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::mcap::Profile;
 use runnel_bag::{BagWriter, Channel, Error};
 
-use super::retention::{ClosedBag, ClosedBags, Retention};
-use super::{folder_of, space};
-use crate::bag::files::{Format, NewFile, appended, failed};
+use super::retention::{ClosedBags, Retention};
+use super::{remove, space};
+use crate::bag::files::{Format, NewFile, appended, failed, folder};
 use crate::bag::new_bag::are_defined;
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
 use crate::error::CliError;
@@ -99,7 +98,7 @@ impl Bags for OutputFiles {
     }
 
     fn space(&self) -> Option<Space> {
-        space(&folder_of(&self.base))
+        space(folder(&self.base))
     }
 
     fn failed(&self, error: &Error) -> CliError {
@@ -117,13 +116,6 @@ impl Bags for OutputFiles {
         let open = self.current.as_ref().map(NewFile::active);
         self.closed.files().chain(open).map(Path::to_owned).collect()
     }
-}
-
-/// Removes the file of a bag.
-fn remove(ClosedBag { path, written }: ClosedBag) -> Result<Removed, CliError> {
-    let removed = fs::remove_file(&path);
-    removed.map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
-    Ok(Removed { file: path, len: written.len })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A recording as the files of a folder of `ros2 bag`.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::files::Folder;
@@ -10,8 +9,8 @@ use runnel_bag::rosbag2::FolderWriter;
 use runnel_bag::{BagWriter, Channel, Compression, Error};
 
 use super::retention::{ClosedBag, ClosedBags, Retention};
-use super::{folder_of, space};
-use crate::bag::files::{exists, failed, is_taken};
+use super::space;
+use crate::bag::files::{exists, failed, folder, is_taken};
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
 use crate::error::CliError;
 
@@ -71,19 +70,23 @@ impl OutputFolder {
     }
 
     /// Removes a closed file: first from the metadata, so that these never list a file that is gone.
-    fn remove(&mut self, ClosedBag { path, written }: ClosedBag) -> Result<Removed, CliError> {
-        match self.abandoned.iter().position(|abandoned| *abandoned == path) {
-            Some(place) => drop(self.abandoned.remove(place)),
+    fn remove(&mut self, bag: ClosedBag) -> Result<Removed, CliError> {
+        let listed = match self.abandoned.iter().position(|abandoned| *abandoned == bag.path) {
+            Some(place) => {
+                self.abandoned.remove(place);
+                Ok(())
+            }
             None => {
                 if let Some(writer) = &mut self.writer {
                     writer.forget_oldest();
                 }
-                self.write_metadata()?;
+                self.write_metadata()
             }
-        }
-        let removed = fs::remove_file(&path);
-        removed.map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
-        Ok(Removed { file: path, len: written.len })
+        };
+        let removed = super::remove(bag)?;
+        // On a full disk there is space for the metadata only once the file is gone.
+        listed.or_else(|_| self.write_metadata())?;
+        Ok(removed)
     }
 }
 
@@ -100,7 +103,10 @@ impl Bags for OutputFolder {
     fn complete(&mut self, written: Written) -> Result<(), CliError> {
         let Some(path) = self.current.take() else { return Ok(()) };
         self.closed.push(&path, written);
-        self.write_metadata()?;
+        // Readers find the file behind those that are listed, and the end writes the metadata again.
+        if let Err(why) = self.write_metadata() {
+            log::warn!("{why}");
+        }
         while let Some(excess) = self.closed.pop_excess() {
             self.remove(excess)?;
         }
@@ -119,8 +125,12 @@ impl Bags for OutputFolder {
         oldest.map(|oldest| self.remove(oldest)).transpose()
     }
 
+    fn finish(&mut self) -> Result<(), CliError> {
+        self.write_metadata()
+    }
+
     fn space(&self) -> Option<Space> {
-        space(&folder_of(&self.path))
+        space(folder(&self.path))
     }
 
     fn failed(&self, error: &Error) -> CliError {
@@ -137,6 +147,8 @@ impl Bags for OutputFolder {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use runnel_bag::rosbag2::{BagMetadata, METADATA_FILE};
 
     use super::*;

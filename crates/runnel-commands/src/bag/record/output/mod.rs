@@ -6,7 +6,9 @@ mod folder;
 mod retention;
 mod write_path;
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use rustix::fs::statvfs;
 
@@ -16,10 +18,12 @@ pub use folder::OutputFolder;
 pub use retention::Retention;
 pub use write_path::cached_write_path;
 
-use super::sink::Space;
+use super::sink::{Removed, Space};
+use crate::error::CliError;
+use retention::ClosedBag;
 
 /// The space of the disk that has this file or folder.
-fn space(path: &Path) -> Option<Space> {
+pub fn space(path: &Path) -> Option<Space> {
     let disk = statvfs(path).ok()?;
     Some(Space {
         free: disk.f_bavail.saturating_mul(disk.f_frsize),
@@ -27,7 +31,12 @@ fn space(path: &Path) -> Option<Space> {
     })
 }
 
-/// The folder of a file.
-pub fn folder_of(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+/// Removes the file of a bag. A file that was moved away meanwhile frees nothing.
+fn remove(ClosedBag { path, written }: ClosedBag) -> Result<Removed, CliError> {
+    let len = match fs::remove_file(&path) {
+        Ok(()) => written.len,
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => return Err(CliError::Failed(format!("{}: {error}", path.display()))),
+    };
+    Ok(Removed { file: path, len })
 }

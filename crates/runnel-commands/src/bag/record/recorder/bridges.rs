@@ -10,13 +10,13 @@ use super::master_query::Ros1Graph;
 
 /// The bridges of both graphs. Those to another master or another domain bring messages that are recorded nowhere else.
 #[derive(Clone, Debug, Default)]
-pub struct Bridges(Arc<RwLock<Foreign>>);
+pub struct Bridges(Arc<RwLock<ForeignBridges>>);
 
 /// Bridges that are in one of the recorded graphs.
 #[derive(Debug, Default)]
-struct Foreign {
-    /// By now.
-    seen: BTreeSet<u64>,
+struct ForeignBridges {
+    /// By now; `None` before the first look.
+    seen: Option<BTreeSet<u64>>,
     /// By now and the time before: a bridge enters the graphs one after the other.
     confirmed: BTreeSet<u64>,
 }
@@ -32,8 +32,9 @@ impl Bridges {
             ros2.nodes.iter().filter_map(|node| bridge_of_node(&node.full_name)).collect();
         let seen = &in_ros1 ^ &in_ros2;
         let mut foreign = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        foreign.confirmed = &seen & &foreign.seen;
-        foreign.seen = seen;
+        // Those of the first look run already. A later one may be about to enter the other graph.
+        foreign.confirmed = foreign.seen.as_ref().map_or_else(|| seen.clone(), |before| &seen & before);
+        foreign.seen = Some(seen);
     }
 
     /// Whether a node repeats messages of the other recorded graph.
@@ -60,9 +61,15 @@ mod tests {
         let nodes = [2, 3].map(|bridge| NodeInfo { full_name: name(bridge), participant: Gid([0; 16]) });
         let ros2 = Ros2Graph { nodes: nodes.into(), ..Ros2Graph::default() };
         let bridges = Bridges::default();
-        let repeating = || (1..=3).filter(|bridge| bridges.repeats(&name(*bridge))).collect::<Vec<u64>>();
+        let repeating = || (1..=4).filter(|bridge| bridges.repeats(&name(*bridge))).collect::<Vec<u64>>();
+        assert_eq!(repeating(), [1, 2, 3, 4], "nothing is known");
         bridges.update(&ros1, &ros2);
-        assert_eq!(repeating(), [1, 2, 3], "they may be about to enter the other graph");
+        assert_eq!(repeating(), [2, 4], "1 and 3 run already");
+        let mut later = ros1.state.clone();
+        later.publishers.entry("/a".to_owned()).or_default().push(name(4));
+        let ros1 = Ros1Graph { state: later, types: [].into() };
+        bridges.update(&ros1, &ros2);
+        assert_eq!(repeating(), [2, 4], "it may be about to enter the other graph");
         bridges.update(&ros1, &ros2);
         assert_eq!(repeating(), [2]);
         assert!(!bridges.repeats("/talker"));

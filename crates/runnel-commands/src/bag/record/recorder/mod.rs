@@ -131,6 +131,13 @@ impl Recorder {
             sync: sync.map_err(|error| CliError::Failed(format!("thread that syncs the bag: {error}")))?,
             options,
         };
+        // Before the first subscription, so that no latched message of a bridge to another graph is left out.
+        if recorder.context.graphs() == Graphs::Both
+            && let Some(ros2) = recorder.context.ros2_graph()?
+            && let Some(ros1) = MasterQuery::default().poll(&recorder.context)
+        {
+            recorder.bridges.update(&ros1, &ros2);
+        }
         for topic in recorder.options.topics.names.clone() {
             recorder.subscribe(&topic)?;
         }

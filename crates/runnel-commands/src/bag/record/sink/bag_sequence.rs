@@ -177,10 +177,15 @@ impl BagSequence {
     /// Why the recording cannot go on.
     pub fn replace_failed(&mut self, error: &Error, channels: &Channels, now: u64) -> Result<(), CliError> {
         let why = self.bags.failed(error);
+        let closed = self.bags.files().pop();
         if !self.give_up_open(error)? {
             return Err(why);
         }
-        self.begin(channels, now)
+        self.begin(channels, now)?;
+        if let Some((closed, opened)) = closed.zip(self.bags.files().pop()) {
+            self.splits.push(Split { closed, opened });
+        }
+        Ok(())
     }
 
     /// Gives up the bag that cannot be continued. Whether there is space for another one: the disk was full, and older bags
@@ -198,13 +203,21 @@ impl BagSequence {
         Ok(has_space)
     }
 
-    /// Removes the oldest bags before the disk is full, if that is what is done.
+    /// Removes the oldest bags before the open one fills the disk, if that is what is done.
     ///
     /// # Errors
     /// When one cannot be removed.
     pub fn reserve_space(&mut self) -> Result<(), CliError> {
+        if self.open.is_some() { self.reserve_space_for(0) } else { Ok(()) }
+    }
+
+    /// The same for a bag that is to be begun, which gets this many bytes at once.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn reserve_space_for(&mut self, bytes: u64) -> Result<(), CliError> {
         if self.disk_full == DiskFull::DropOldest {
-            self.make_space(self.reserve(), 0)?;
+            self.make_space(self.reserve().saturating_add(bytes), 0)?;
         }
         Ok(())
     }
@@ -259,7 +272,8 @@ impl BagSequence {
             let Some(Removed { file, len }) = self.bags.remove_oldest()? else { break };
             log::warn!("{}: removed, since the disk is nearly full", file.display());
             free = free.saturating_add(len);
-            removed += 1;
+            // A file that was gone has freed nothing.
+            removed += usize::from(len > 0);
         }
         Ok(removed)
     }

@@ -15,7 +15,7 @@ use super::waiting::{Waiting, WaitingMessages};
 const MOST_CHANNELS: usize = 4096;
 
 /// How long messages wait for the QoS of their publishers. A publisher that is gone by then offers none.
-const QOS_PATIENCE: Duration = Duration::from_secs(1);
+const QOS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The channels and the messages that wait.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl Channels {
         for topic in topics {
             let Topic { offered_qos, waits_since, .. } = &mut self.topics[topic];
             let since = *waits_since.get_or_insert(now);
-            if now.saturating_duration_since(since) >= QOS_PATIENCE {
+            if now.saturating_duration_since(since) >= QOS_TIMEOUT {
                 offered_qos.get_or_insert_default();
             }
         }

@@ -15,23 +15,27 @@ const MOST_BYTES: usize = 64 << 20;
 pub struct Latched<T> {
     kept: BTreeMap<(usize, Publisher), Kept<T>>,
     bytes: usize,
+    /// Messages that were kept.
+    count: u64,
 }
 
 #[derive(Debug)]
 struct Kept<T> {
     message: T,
     len: usize,
+    /// Its number in the order of arrival.
+    number: u64,
 }
 
 impl<T> Default for Latched<T> {
     fn default() -> Self {
-        Self { kept: BTreeMap::new(), bytes: 0 }
+        Self { kept: BTreeMap::new(), bytes: 0, count: 0 }
     }
 }
 
 impl<T> Latched<T> {
-    /// Keeps a message of `len` bytes in place of the publisher's last one. If too much is kept, the publisher has none from
-    /// then on.
+    /// Keeps a message of `len` bytes in place of the publisher's last one. If too much is kept, the oldest ones go: their
+    /// publishers may have left.
     pub fn keep(
         &mut self,
         (topic, publisher): (usize, Publisher),
@@ -42,12 +46,18 @@ impl<T> Latched<T> {
         if let Some(replaced) = self.kept.remove(&key) {
             self.bytes -= replaced.len;
         }
-        if self.kept.len() >= MOST_PUBLISHERS || self.bytes.saturating_add(len) > MOST_BYTES {
+        if len > MOST_BYTES {
             return;
+        }
+        while self.kept.len() >= MOST_PUBLISHERS || self.bytes + len > MOST_BYTES {
+            let oldest = self.kept.iter().min_by_key(|(_, kept)| kept.number).map(|(key, _)| key.clone());
+            let Some(gone) = oldest.and_then(|key| self.kept.remove(&key)) else { break };
+            self.bytes -= gone.len;
         }
         if let Ok(message) = own() {
             self.bytes += len;
-            self.kept.insert(key, Kept { message, len });
+            self.count += 1;
+            self.kept.insert(key, Kept { message, len, number: self.count });
         }
     }
 
@@ -91,8 +101,11 @@ mod tests {
             keep(&mut latched, 0, endpoint(number), 1);
         }
         assert_eq!(latched.messages().count(), MOST_PUBLISHERS);
-        keep(&mut latched, 0, endpoint(0), MOST_BYTES);
+        keep(&mut latched, 0, endpoint(2 * MOST_PUBLISHERS - 1), MOST_BYTES + 1);
         assert_eq!(latched.messages().count(), MOST_PUBLISHERS - 1, "its older message would be a wrong one");
         assert_eq!(latched.bytes, MOST_PUBLISHERS - 1);
+        keep(&mut latched, 0, endpoint(0), MOST_BYTES - 1);
+        let kept: Vec<_> = latched.messages().map(|(_, len)| *len).collect();
+        assert_eq!(kept, [MOST_BYTES - 1, 1], "the newest ones");
     }
 }

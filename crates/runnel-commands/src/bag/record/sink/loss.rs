@@ -50,6 +50,19 @@ impl Counts {
         }
     }
 
+    /// What came after `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            messages: self.messages.saturating_sub(before.messages),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            missing: self.missing.saturating_sub(before.missing),
+            dropped: self.dropped.saturating_sub(before.dropped),
+            reported: self.reported.saturating_sub(before.reported),
+            refused: self.refused.saturating_sub(before.refused),
+        }
+    }
+
     /// For programs.
     pub fn to_json(self) -> Json {
         json!({

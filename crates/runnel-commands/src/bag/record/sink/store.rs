@@ -48,12 +48,13 @@ impl Store {
     /// Stores a message.
     pub fn store(&mut self, origin: Origin, content: Content<'_>, channels: &Channels) {
         let Some(memory) = &mut self.memory else { return self.write(&origin, content, channels) };
-        match content.to_owned() {
-            Ok(owned) if memory.fits(owned.len()) => {
+        let owned = if memory.fits(content.data.len()) { content.to_owned().ok() } else { None };
+        match owned {
+            Some(owned) => {
                 memory.push(Remembered { origin, content: owned });
                 self.forget_excess(content.log_time);
             }
-            _ => self.topics[origin.topic].counts.refused += 1,
+            None => self.topics[origin.topic].counts.refused += 1,
         }
     }
 
@@ -78,7 +79,7 @@ impl Store {
         }
         match self.bags.write_end(&self.topics.loss()) {
             Ok(()) => {
-                self.topics.mark_synced();
+                self.topics.end_bag();
                 let begun = self.bags.follow(channels, now);
                 self.end_if_failed(begun)
             }
@@ -97,7 +98,8 @@ impl Store {
         self.forget_excess(now);
         let messages = self.memory.as_mut().map(MemoryRing::take).unwrap_or_default();
         let Some(start) = messages.iter().map(|one| one.content.view().log_time).min() else { return false };
-        let begun = self.bags.begin(channels, start);
+        let bytes = messages.iter().map(|one| one.content.len() as u64).sum();
+        let begun = self.bags.reserve_space_for(bytes).and_then(|()| self.bags.begin(channels, start));
         self.end_if_failed(begun);
         for Remembered { origin, content } in messages {
             if self.end.is_none() {
@@ -108,7 +110,11 @@ impl Store {
             return false;
         }
         let completed = self.bags.complete(&self.topics.loss());
-        self.end_if_failed(completed)
+        let goes_on = self.end_if_failed(completed);
+        if goes_on {
+            self.topics.end_bag();
+        }
+        goes_on
     }
 
     /// Completes the last bag.

@@ -19,6 +19,8 @@ pub struct Topic {
     admitted: Option<u64>,
     /// What was written since the bag was last synced.
     unsynced: Counts,
+    /// Its numbers when the last bag was complete.
+    in_earlier_bags: Counts,
 }
 
 impl Topic {
@@ -58,6 +60,17 @@ impl Topic {
         let written = Counts { messages: 1, bytes: len as u64, ..Counts::default() };
         self.counts = self.counts.plus(written);
         self.unsynced = self.unsynced.plus(written);
+    }
+
+    /// Its numbers since the last bag was complete.
+    pub fn counts_of_bag(&self) -> Counts {
+        self.counts.since(self.in_earlier_bags)
+    }
+
+    /// The bag is complete.
+    pub fn end_bag(&mut self) {
+        self.mark_synced();
+        self.in_earlier_bags = self.counts;
     }
 
     /// What was written is safe.
@@ -105,6 +118,18 @@ mod tests {
         assert_eq!(complete_after(TopicLimit { messages: Some(3), ..TopicLimit::default() }), 3);
         assert_eq!(complete_after(TopicLimit { bytes: Some(35), ..TopicLimit::default() }), 4);
         assert_eq!(complete_after(TopicLimit::default()), 100);
+    }
+
+    #[test]
+    fn each_bag_has_its_own_numbers() {
+        let mut topic = Topic::new("/a", TopicLimit::default());
+        topic.count_written(10);
+        topic.counts.dropped += 3;
+        topic.end_bag();
+        topic.count_written(20);
+        let counts = topic.counts_of_bag();
+        assert_eq!((counts.messages, counts.bytes, counts.dropped), (1, 20, 0));
+        assert_eq!((topic.counts.messages, topic.counts.dropped), (2, 3));
     }
 
     #[test]

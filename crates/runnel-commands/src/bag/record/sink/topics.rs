@@ -26,10 +26,16 @@ impl RecordedTopics {
         followed.map(|topic| (topic.name.as_str(), topic.counts))
     }
 
-    /// The same as a bag holds them.
+    /// Those since the last bag was complete, as a bag holds them.
     pub fn loss(&self) -> Metadata {
-        let rows = self.counts().map(|(name, counts)| (name.to_owned(), counts.to_json().to_string()));
+        let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
+        let rows = followed.map(|topic| (topic.name.clone(), topic.counts_of_bag().to_json().to_string()));
         Metadata { name: LOSS.to_owned(), values: rows.collect() }
+    }
+
+    /// The bag is complete.
+    pub fn end_bag(&mut self) {
+        self.0.iter_mut().for_each(Topic::end_bag);
     }
 
     /// Whether nothing more of any topic is recorded.

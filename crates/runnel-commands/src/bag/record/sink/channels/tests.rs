@@ -80,9 +80,9 @@ fn messages_of_a_publisher_that_is_gone_are_recorded_without_qos() {
     channels.define(questions[0].0.clone(), schema("int8 x"));
     let start = Instant::now();
     channels.stop_waiting_for_qos(start);
-    channels.stop_waiting_for_qos(start + QOS_PATIENCE / 2);
+    channels.stop_waiting_for_qos(start + QOS_TIMEOUT / 2);
     assert!(channels.take_waited().is_empty(), "the graph may be late");
-    channels.stop_waiting_for_qos(start + QOS_PATIENCE);
+    channels.stop_waiting_for_qos(start + QOS_TIMEOUT);
     assert_eq!(channels.take_waited().len(), 1);
     assert_eq!(channels.channels()[0].offered_qos, None);
 }
