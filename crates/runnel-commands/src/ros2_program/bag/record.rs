@@ -1,30 +1,14 @@
-//! `ros2 bag`
+//! `ros2 bag record`
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Subcommand;
 use runnel::core::schema::TypeName;
 
-use super::Failure;
-use crate::bag::time_range::PlayedRange;
-use crate::bag::{burst, info, play, quantity, record, reindex};
-use crate::cli_context::CliContext;
+use crate::bag::{quantity, record};
 use crate::completion;
+use crate::ros2_program::Failure;
 use crate::value_parsers;
-
-/// Record, play and inspect bags
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Record(Box<RecordArgs>),
-    Play(Box<PlayArgs>),
-    /// Publish the first messages of a bag at once, then wait paused
-    Burst(BurstArgs),
-    Info(InfoArgs),
-    Reindex(InfoArgs),
-    /// List the formats that are written
-    List,
-}
 
 /// Record topics into a bag
 #[derive(Debug, clap::Args)]
@@ -128,121 +112,12 @@ pub struct RecordArgs {
     unsupported: record::Unsupported,
 }
 
-/// Play bags
-#[derive(Debug, clap::Args)]
-pub struct PlayArgs {
-    /// The bag
-    bag: PathBuf,
-
-    /// More bags, played together
-    #[arg(short, long, value_name = "BAG", num_args = 1..)]
-    input: Vec<PathBuf>,
-
-    /// Play this many times as fast
-    #[arg(short, long, value_name = "FACTOR", value_parser = value_parsers::rate)]
-    rate: Option<f64>,
-
-    /// Play only these topics
-    #[arg(long, value_name = "TOPIC", num_args = 1..)]
-    topics: Vec<String>,
-
-    /// Play only topics that match this regular expression
-    #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
-    regex: Vec<regex_lite::Regex>,
-
-    /// Leave out topics that match this regular expression
-    #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
-    exclude_regex: Vec<regex_lite::Regex>,
-
-    /// Play again and again
-    #[arg(short, long = "loop")]
-    loops: bool,
-
-    /// Rename topics
-    #[arg(short = 'm', long, value_name = "FROM:=TO", num_args = 1..)]
-    remap: Vec<String>,
-
-    /// Publish /clock at this rate
-    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "40", value_parser = value_parsers::rate)]
-    clock: Option<f64>,
-
-    /// Wait this long before playing
-    #[arg(short, long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
-    delay: Option<Duration>,
-
-    /// Play this many seconds of the bag
-    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
-    playback_duration: Option<u64>,
-
-    /// End at this time since 1970
-    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
-    playback_until_sec: Option<u64>,
-
-    /// End at this time since 1970
-    #[arg(long, value_name = "NANOSECONDS", conflicts_with = "playback_until_sec")]
-    playback_until_nsec: Option<u64>,
-
-    /// Begin this many seconds after the start of the bag
-    #[arg(long, value_name = "SECONDS", value_parser = quantity::nanoseconds)]
-    start_offset: Option<u64>,
-
-    /// Begin paused
-    #[arg(short = 'p', long)]
-    start_paused: bool,
-
-    #[command(flatten)]
-    shared: play::Shared,
-
-    /// Accepted; the format is recognized
-    #[arg(short, long, value_name = "FORMAT")]
-    storage: Option<String>,
-}
-
-/// Publish the first messages of a bag at once, then wait paused
-#[derive(Debug, clap::Args)]
-pub struct BurstArgs {
-    #[command(flatten)]
-    burst: burst::BurstOptions,
-
-    /// Accepted; the format is recognized
-    #[arg(short, long, value_name = "FORMAT")]
-    storage: Option<String>,
-
-    // Accepted: the player reads ahead by itself.
-    #[arg(long, value_name = "N", hide = true)]
-    read_ahead_queue_size: Option<u64>,
-}
-
-/// Show or repair a bag
-#[derive(Debug, clap::Args)]
-pub struct InfoArgs {
-    /// The bag
-    bag: PathBuf,
-
-    /// Accepted; the format is recognized
-    #[arg(short, long, value_name = "FORMAT")]
-    storage: Option<String>,
-}
-
-pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
-    match command {
-        Command::Record(args) => Ok(record::run(args.of_runnel()?, cli)?),
-        Command::Play(args) => Ok(play::run(args.of_runnel(), cli)?),
-        Command::Burst(args) => {
-            let (args, burst) = args.burst.of_play();
-            Ok(play::burst(args, burst, cli)?)
-        }
-        Command::Info(args) => Ok(info::run(&info::Args { bags: vec![args.bag], yaml: false }, cli)?),
-        Command::Reindex(args) => {
-            let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
-            Ok(reindex::run(&args, cli)?)
-        }
-        Command::List => Ok(cli.output.line("mcap")?),
-    }
-}
-
 impl RecordArgs {
-    fn of_runnel(self) -> Result<record::Args, Failure> {
+    /// The same as arguments of `runnel bag record`.
+    ///
+    /// # Errors
+    /// When the format is not written.
+    pub fn of_runnel(self) -> Result<record::Args, Failure> {
         if let Some(other) = self.storage.as_deref().filter(|storage| *storage != "mcap") {
             return Err(Failure::usage(format!("format {other} is not written. Try: --storage mcap")));
         }
@@ -283,30 +158,5 @@ impl RecordArgs {
             unsupported: self.unsupported,
             ..record::Args::default()
         })
-    }
-}
-
-impl PlayArgs {
-    fn of_runnel(self) -> play::Args {
-        play::Args {
-            bags: [vec![self.bag], self.input].concat(),
-            rate: self.rate,
-            loops: self.loops,
-            range: PlayedRange {
-                start: self.start_offset,
-                duration: self.playback_duration,
-                until: self.playback_until_sec,
-                until_nsec: self.playback_until_nsec,
-            },
-            topics: self.topics,
-            regex: self.regex,
-            exclude: self.exclude_regex,
-            remappings: self.remap,
-            clock: self.clock,
-            pause: self.start_paused,
-            delay: self.delay,
-            shared: self.shared,
-            ..play::Args::default()
-        }
     }
 }

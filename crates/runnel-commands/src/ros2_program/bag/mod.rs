@@ -1,0 +1,70 @@
+//! `ros2 bag`
+
+mod play;
+mod record;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::Failure;
+use crate::bag::{self, burst, info, reindex};
+use crate::cli_context::CliContext;
+use play::PlayArgs;
+use record::RecordArgs;
+
+/// Record, play and inspect bags
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Record(Box<RecordArgs>),
+    Play(Box<PlayArgs>),
+    /// Publish the first messages of a bag at once, then wait paused
+    Burst(BurstArgs),
+    Info(InfoArgs),
+    Reindex(InfoArgs),
+    /// List the formats that are written
+    List,
+}
+
+/// Publish the first messages of a bag at once, then wait paused
+#[derive(Debug, clap::Args)]
+pub struct BurstArgs {
+    #[command(flatten)]
+    burst: burst::BurstOptions,
+
+    /// Accepted; the format is recognized
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+
+    // Accepted: the player reads ahead by itself.
+    #[arg(long, value_name = "N", hide = true)]
+    read_ahead_queue_size: Option<u64>,
+}
+
+/// Show or repair a bag
+#[derive(Debug, clap::Args)]
+pub struct InfoArgs {
+    /// The bag
+    bag: PathBuf,
+
+    /// Accepted; the format is recognized
+    #[arg(short, long, value_name = "FORMAT")]
+    storage: Option<String>,
+}
+
+pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
+    match command {
+        Command::Record(args) => Ok(bag::record::run(args.of_runnel()?, cli)?),
+        Command::Play(args) => Ok(bag::play::run(args.of_runnel(), cli)?),
+        Command::Burst(args) => {
+            let (args, burst) = args.burst.of_play();
+            Ok(bag::play::burst(args, burst, cli)?)
+        }
+        Command::Info(args) => Ok(info::run(&info::Args { bags: vec![args.bag], yaml: false }, cli)?),
+        Command::Reindex(args) => {
+            let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
+            Ok(reindex::run(&args, cli)?)
+        }
+        Command::List => Ok(cli.output.line("mcap")?),
+    }
+}
