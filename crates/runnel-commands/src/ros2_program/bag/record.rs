@@ -109,7 +109,7 @@ pub struct RecordArgs {
     node_name: Option<String>,
 
     #[command(flatten)]
-    unsupported: record::Unsupported,
+    compression: record::CompressionArgs,
 }
 
 impl RecordArgs {
@@ -142,6 +142,7 @@ impl RecordArgs {
             output: record::OutputArgs {
                 output_name: self.output,
                 storage: Some(record::RecordStorage::Rosbag2),
+                shared_compression: self.compression,
                 ..record::OutputArgs::default()
             },
             limits: record::LimitArgs {
@@ -155,7 +156,6 @@ impl RecordArgs {
             start_paused: self.start_paused,
             use_sim_time: self.use_sim_time,
             node_name: self.node_name,
-            unsupported: self.unsupported,
             ..record::Args::default()
         })
     }
