@@ -1,7 +1,12 @@
 //! `ros2 bag`
 
+mod input_bags;
+mod list;
+mod log_level;
 mod play;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
@@ -10,6 +15,8 @@ use clap::Subcommand;
 use super::Failure;
 use crate::bag::{self, burst, info, reindex};
 use crate::cli_context::CliContext;
+use list::ListArgs;
+use log_level::LogLevelArgs;
 use play::PlayArgs;
 use record::RecordArgs;
 
@@ -20,10 +27,11 @@ pub enum Command {
     Play(Box<PlayArgs>),
     /// Publish the first messages of a bag at once, then wait paused
     Burst(BurstArgs),
-    Info(InfoArgs),
-    Reindex(InfoArgs),
-    /// List the formats that are written
-    List,
+    /// Show topics, types and times of a bag
+    Info(OneBag),
+    /// Repair a bag: write what can be read, with an index
+    Reindex(OneBag),
+    List(ListArgs),
 }
 
 /// Publish the first messages of a bag at once, then wait paused
@@ -39,11 +47,14 @@ pub struct BurstArgs {
     // Accepted: the player reads ahead by itself.
     #[arg(long, value_name = "N", hide = true)]
     read_ahead_queue_size: Option<u64>,
+
+    #[command(flatten)]
+    log: LogLevelArgs,
 }
 
-/// Show or repair a bag
+/// A bag
 #[derive(Debug, clap::Args)]
-pub struct InfoArgs {
+pub struct OneBag {
     /// The bag
     bag: PathBuf,
 
@@ -54,9 +65,17 @@ pub struct InfoArgs {
 
 pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
     match command {
-        Command::Record(args) => Ok(bag::record::run(args.of_runnel()?, cli)?),
-        Command::Play(args) => Ok(bag::play::run(args.of_runnel(), cli)?),
+        Command::Record(args) => {
+            args.log.apply();
+            args.notes().for_each(|note| cli.output.note(note));
+            Ok(bag::record::run(args.of_runnel()?, cli)?)
+        }
+        Command::Play(args) => {
+            args.log.apply();
+            Ok(bag::play::run(args.of_runnel()?, cli)?)
+        }
         Command::Burst(args) => {
+            args.log.apply();
             let (args, burst) = args.burst.of_play();
             Ok(bag::play::burst(args, burst, cli)?)
         }
@@ -65,6 +84,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
             let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
             Ok(reindex::run(&args, cli)?)
         }
-        Command::List => Ok(cli.output.line("mcap")?),
+        Command::List(args) => Ok(list::run(&args, cli)?),
     }
 }

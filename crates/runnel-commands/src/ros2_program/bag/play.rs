@@ -3,19 +3,22 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::input_bags::InputBags;
+use super::log_level::LogLevelArgs;
 use crate::bag::time_range::PlayedRange;
 use crate::bag::{play, quantity};
+use crate::ros2_program::Failure;
 use crate::value_parsers;
 
 /// Play bags
 #[derive(Debug, clap::Args)]
 pub struct PlayArgs {
     /// The bag
-    bag: PathBuf,
+    #[arg(required_unless_present = "input")]
+    bag: Option<PathBuf>,
 
-    /// More bags, played together
-    #[arg(short, long, value_name = "BAG", num_args = 1..)]
-    input: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputBags,
 
     /// Play this many times as fast
     #[arg(short, long, value_name = "FACTOR", value_parser = value_parsers::rate)]
@@ -75,13 +78,19 @@ pub struct PlayArgs {
     /// Accepted; the format is recognized
     #[arg(short, long, value_name = "FORMAT")]
     storage: Option<String>,
+
+    #[command(flatten)]
+    pub log: LogLevelArgs,
 }
 
 impl PlayArgs {
     /// The same as arguments of `runnel bag play`.
-    pub fn of_runnel(self) -> play::Args {
-        play::Args {
-            bags: [vec![self.bag], self.input].concat(),
+    ///
+    /// # Errors
+    /// When `-i` has a second value that is no format.
+    pub fn of_runnel(self) -> Result<play::Args, Failure> {
+        Ok(play::Args {
+            bags: self.bag.into_iter().chain(self.input.paths()?).collect(),
             rate: self.rate,
             loops: self.loops,
             range: PlayedRange {
@@ -99,6 +108,6 @@ impl PlayArgs {
             delay: self.delay,
             shared: self.shared,
             ..play::Args::default()
-        }
+        })
     }
 }

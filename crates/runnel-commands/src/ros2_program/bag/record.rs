@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use runnel::core::schema::TypeName;
 
+use super::log_level::LogLevelArgs;
 use crate::bag::{quantity, record};
 use crate::completion;
 use crate::ros2_program::Failure;
-use crate::value_parsers;
 
 /// Record topics into a bag
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,10 @@ pub struct RecordArgs {
     #[arg(long)]
     no_discovery: bool,
 
+    /// Accepted; topics are looked for every 100 ms
+    #[arg(short, long, value_name = "MILLISECONDS")]
+    polling_interval: Option<u64>,
+
     /// Subscribe to topics with the QoS in this YAML file
     #[arg(long, value_name = "FILE")]
     qos_profile_overrides_path: Option<PathBuf>,
@@ -81,6 +85,10 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "FORMAT")]
     storage: Option<String>,
 
+    /// Serialization format of the messages; only cdr is written
+    #[arg(short = 'f', long, value_name = "FORMAT")]
+    serialization_format: Option<String>,
+
     /// Begin another file at this many bytes
     #[arg(short = 'b', long, value_name = "BYTES")]
     max_bag_size: Option<u64>,
@@ -89,8 +97,8 @@ pub struct RecordArgs {
     #[arg(short = 'd', long, value_name = "SECONDS", value_parser = quantity::duration)]
     max_bag_duration: Option<Duration>,
 
-    /// Keep at most this many complete files
-    #[arg(long, value_name = "N", value_parser = value_parsers::count)]
+    /// Keep at most this many complete files, 0 for all
+    #[arg(long, value_name = "N")]
     max_bag_files: Option<usize>,
 
     #[command(flatten)]
@@ -99,6 +107,10 @@ pub struct RecordArgs {
     /// Wait for the space key, or the service ~/resume, before recording
     #[arg(long)]
     start_paused: bool,
+
+    /// Do not read keys
+    #[arg(long)]
+    disable_keyboard_controls: bool,
 
     /// Record with the times of /clock
     #[arg(long)]
@@ -110,16 +122,52 @@ pub struct RecordArgs {
 
     #[command(flatten)]
     compression: record::CompressionArgs,
+
+    /// Accepted; at most two chunks for each thread are in memory
+    #[arg(long, value_name = "N", help_heading = record::COMPRESSION)]
+    compression_queue_size: Option<u64>,
+
+    /// Accepted; threads have the priority of the program
+    #[arg(long, value_name = "PRIORITY", allow_negative_numbers = true, help_heading = record::COMPRESSION)]
+    compression_threads_priority: Option<i32>,
+
+    #[command(flatten)]
+    pub log: LogLevelArgs,
 }
 
 impl RecordArgs {
+    /// Notes about options without meaning here, one a line.
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        let notes = [
+            (
+                self.polling_interval.is_some(),
+                "--polling-interval has no meaning here: topics are looked for every 100 ms",
+            ),
+            (
+                self.compression_queue_size.is_some(),
+                "--compression-queue-size has no meaning here: memory has two chunks for each thread",
+            ),
+            (
+                self.compression_threads_priority.is_some(),
+                "--compression-threads-priority has no meaning here: threads have the priority of the program",
+            ),
+        ];
+        notes.into_iter().filter_map(|(is_given, note)| is_given.then_some(note))
+    }
+
     /// The same as arguments of `runnel bag record`.
     ///
     /// # Errors
-    /// When the format is not written.
+    /// When a format is not written.
     pub fn of_runnel(self) -> Result<record::Args, Failure> {
         if let Some(other) = self.storage.as_deref().filter(|storage| *storage != "mcap") {
             return Err(Failure::usage(format!("format {other} is not written. Try: --storage mcap")));
+        }
+        if let Some(other) = self.serialization_format.as_deref().filter(|format| *format != "cdr") {
+            let why = format!(
+                "--serialization-format {other}: messages are recorded in cdr, as they arrive. Try: cdr"
+            );
+            return Err(Failure::usage(why));
         }
         Ok(record::Args {
             topics: record::TopicArgs {
@@ -146,7 +194,7 @@ impl RecordArgs {
                 ..record::OutputArgs::default()
             },
             limits: record::LimitArgs {
-                max_splits: self.max_bag_files,
+                max_splits: self.max_bag_files.filter(|count| *count > 0),
                 max_bag_size: self.max_bag_size,
                 // As in the original, 0 is no limit.
                 max_bag_duration: self.max_bag_duration.filter(|time| !time.is_zero()),
@@ -154,6 +202,7 @@ impl RecordArgs {
             },
             snapshot: self.snapshot,
             start_paused: self.start_paused,
+            disable_keyboard_controls: self.disable_keyboard_controls,
             use_sim_time: self.use_sim_time,
             node_name: self.node_name,
             ..record::Args::default()
