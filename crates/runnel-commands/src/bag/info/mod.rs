@@ -165,6 +165,9 @@ impl Topic {
 
 #[cfg(test)]
 mod tests {
+    use runnel_bag::Format;
+
+    use super::times::duration;
     use super::*;
 
     fn bag() -> BagInfo {
