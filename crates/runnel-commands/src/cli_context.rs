@@ -56,6 +56,12 @@ impl CliContext {
         self.original == Some(Original::Ros2)
     }
 
+    /// True if the command is one of `runnel`, and none of an original.
+    #[cfg(feature = "bag")]
+    pub fn is_runnel(&self) -> bool {
+        self.original.is_none()
+    }
+
     /// The absolute, remapped name that `name` means.
     ///
     /// # Errors

@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use runnel_bag::mcap::{self, Profile};
-use runnel_bag::{BagReader, BagWriter, Compression, Error, rosbag};
+use runnel_bag::{BagReader, BagWriter, Error, rosbag};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::storage::Storage;
+use super::storage::{CompressionSettings, Storage};
 use crate::error::CliError;
 
 /// What `rosbag record` appends to the name of a bag that is being written.
@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
 }
 
 /// Format and compression of a bag that is written.
-pub type Format = (Storage, Compression);
+pub type Format = (Storage, CompressionSettings);
 
 /// A file that is written, in most cases under another name until it is complete.
 pub struct NewFile {
@@ -176,16 +176,14 @@ fn writer(
         Storage::Mcap => Box::new(mcap::Writer::on_disk(disk, profile)?),
         Storage::Rosbag => Box::new(rosbag::Writer::on_disk(disk)?),
     };
-    writer.set_compression(compression)?;
-    if compression != Compression::None {
-        // The callbacks of a recorder do not wait for the compression.
-        writer.set_compression_threads(1)?;
-    }
+    compression.apply(&mut *writer)?;
     Ok(writer)
 }
 
 #[cfg(test)]
 mod tests {
+    use runnel_bag::Compression;
+
     use super::*;
 
     #[test]
@@ -204,7 +202,7 @@ mod tests {
         for taken in [path.clone(), folder.path().join("a.bag.active")] {
             fs::write(&taken, "mine").expect("a file");
             let error = NewFile::of_recording(path.clone(), Storage::Rosbag)
-                .create((Storage::Rosbag, Compression::None), Profile::Ros1)
+                .create((Storage::Rosbag, Compression::None.into()), Profile::Ros1)
                 .err()
                 .expect("it is taken");
             assert!(error.to_string().contains("the file exists"), "{error}");
@@ -212,7 +210,8 @@ mod tests {
             fs::remove_file(&taken).expect("a file");
         }
         let file = NewFile::of_recording(path.clone(), Storage::Rosbag);
-        let mut bag = file.create((Storage::Rosbag, Compression::None), Profile::Ros1).expect("it is free");
+        let mut bag =
+            file.create((Storage::Rosbag, Compression::None.into()), Profile::Ros1).expect("it is free");
         assert!(!path.exists(), "it is not complete");
         bag.finish().expect("it is written");
         fs::write(&path, "mine").expect("a file");

@@ -75,7 +75,7 @@ impl NewBag {
             Some(requested) => storage.compression(requested)?,
             None => usual_compression(storage, inputs),
         };
-        Ok((storage, compression))
+        Ok((storage, compression.into()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use runnel_bag::Compression;
+use runnel_bag::{BagWriter, Compression, Error};
 
 use crate::error::CliError;
 
@@ -27,6 +27,36 @@ pub enum ChunkCompression {
     Zstd,
     /// bzip2, in rosbag 2.0: small and slow
     Bz2,
+}
+
+/// How the chunks of a bag are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressionSettings {
+    pub compression: Compression,
+    /// Threads that compress.
+    pub threads: usize,
+}
+
+impl From<Compression> for CompressionSettings {
+    /// One thread compresses.
+    fn from(compression: Compression) -> Self {
+        Self { compression, threads: 1 }
+    }
+}
+
+impl CompressionSettings {
+    /// Applies them to a bag.
+    ///
+    /// # Errors
+    /// When the format does not have the compression, or a thread cannot be started.
+    pub fn apply(self, bag: &mut dyn BagWriter) -> Result<(), Error> {
+        bag.set_compression(self.compression)?;
+        if self.compression != Compression::None {
+            // The callbacks of a recorder do not wait for the compression.
+            bag.set_compression_threads(self.threads)?;
+        }
+        Ok(())
+    }
 }
 
 impl Storage {
@@ -81,7 +111,68 @@ impl Storage {
 
 #[cfg(test)]
 mod tests {
+    use runnel_bag::{Channel, ChannelId, NewMessage};
+
     use super::*;
+
+    /// A bag that only remembers its settings.
+    #[derive(Default)]
+    struct Settings {
+        compression: Compression,
+        threads: Option<usize>,
+    }
+
+    impl BagWriter for Settings {
+        fn set_compression(&mut self, compression: Compression) -> Result<(), Error> {
+            self.compression = compression;
+            Ok(())
+        }
+
+        fn set_compression_threads(&mut self, threads: usize) -> Result<(), Error> {
+            self.threads = Some(threads);
+            Ok(())
+        }
+
+        fn set_chunk_len(&mut self, _bytes: u64) {}
+
+        fn add_channel(&mut self, _channel: &Channel) -> Result<ChannelId, Error> {
+            Err(Error::Finished)
+        }
+
+        fn write(&mut self, _message: &NewMessage<'_>) -> Result<(), Error> {
+            Err(Error::Finished)
+        }
+
+        fn flush(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn file_len(&self) -> u64 {
+            0
+        }
+
+        fn finish(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn compressed_bag_gets_its_threads() {
+        let applied = |settings: CompressionSettings| {
+            let mut bag = Settings::default();
+            settings.apply(&mut bag).expect("it has all");
+            (bag.compression, bag.threads)
+        };
+        let none = CompressionSettings { compression: Compression::None, threads: 3 };
+        assert_eq!(applied(none), (Compression::None, None));
+        assert_eq!(applied(Compression::Lz4.into()), (Compression::Lz4, Some(1)));
+        let zstd = CompressionSettings { compression: Compression::Zstd, ..none };
+        assert_eq!(applied(zstd), (Compression::Zstd, Some(3)));
+    }
 
     #[test]
     fn format_follows_the_name_or_the_option() {

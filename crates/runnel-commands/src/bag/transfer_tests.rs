@@ -55,7 +55,7 @@ fn channel(topic: &str, encoding: Encoding) -> Channel {
 /// A bag with a message at each of these seconds, and whose text is the topic with the second.
 fn begin(path: PathBuf, storage: Storage, messages: &[(&str, Encoding, u64)]) -> Box<dyn BagWriter + Send> {
     let file = NewFile::of_recording(path, storage);
-    let mut writer = file.create((storage, Compression::None), Profile::None).expect("a bag");
+    let mut writer = file.create((storage, Compression::None.into()), Profile::None).expect("a bag");
     for (topic, encoding, second) in messages {
         let id = writer.add_channel(&channel(topic, encoding.clone())).expect("a channel");
         let (time, text) = (second * 1_000_000_000, format!("{topic}{second}"));

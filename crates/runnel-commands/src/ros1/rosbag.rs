@@ -30,8 +30,14 @@ enum Command {
     Play(Box<PlayArgs>),
     Info(info::Args),
     Check(check::Args),
+    /// Repair bags: write what can be read, with an index
+    ///
+    /// FILE.bag is kept as FILE.orig.bag.
     Reindex(RewriteArgs),
     Compress(CompressArgs),
+    /// Write bags anew without compression
+    ///
+    /// FILE.bag is kept as FILE.orig.bag.
     Decompress(RewriteArgs),
     Filter(FilterArgs),
 }
@@ -105,6 +111,10 @@ struct RecordArgs {
     /// Compress with LZ4
     #[arg(long, conflicts_with = "bz2")]
     lz4: bool,
+
+    /// Accepted; each bag begins with the last latched messages
+    #[arg(long)]
+    repeat_latched: bool,
 
     /// Request datagrams
     #[arg(long)]
@@ -205,9 +215,7 @@ struct PlayArgs {
     rate_control_max_delay: Option<f64>,
 }
 
-/// Repair bags, or write them without compression
-///
-/// FILE.bag is kept as FILE.orig.bag.
+/// Bags that are written anew
 #[derive(Debug, clap::Args)]
 struct RewriteArgs {
     /// The bags

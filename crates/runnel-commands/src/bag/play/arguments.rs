@@ -7,6 +7,7 @@ use clap::ValueHint;
 use regex_lite::Regex;
 use runnel::core::schema::Generation;
 
+use super::progress::ProgressPeriod;
 use super::requests::RequestSource;
 use crate::bag::quantity;
 use crate::bag::time_range::PlayedRange;
@@ -164,6 +165,10 @@ pub struct Shared {
     /// Do not read keys
     #[arg(long)]
     pub disable_keyboard_controls: bool,
+
+    /// Show the progress this many times a second, 0 for never, less than 0 at each message [default: 2]
+    #[arg(long, value_name = "HZ", value_parser = ProgressPeriod::of_rate, allow_negative_numbers = true)]
+    pub progress_bar_update_rate: Option<ProgressPeriod>,
 
     // Accepted: the player reads ahead by itself, and lends no messages.
     #[arg(long, value_name = "N", hide = true)]

@@ -12,6 +12,7 @@ use runnel_bridge::Rules;
 use super::arguments::{Args, Shared};
 use super::clocks::ClockOptions;
 use super::player::Pace;
+use super::progress::ProgressPeriod;
 use super::requests::{self, RequestSource};
 use crate::bag::qos_overrides::{self, QosOverrides};
 use crate::bag::time_range::PlayedRange;
@@ -38,6 +39,7 @@ pub struct Plan {
     pub keeps_alive: bool,
     pub waits_for_subscribers: bool,
     pub reads_keys: bool,
+    pub progress_period: ProgressPeriod,
     pub is_quiet: bool,
     pub linger: Duration,
     pub filter: GraphFilter,
@@ -104,6 +106,7 @@ impl Args {
             keeps_alive: self.keep_alive,
             waits_for_subscribers: self.wait_for_subscribers,
             reads_keys: !self.shared.disable_keyboard_controls,
+            progress_period: self.shared.progress_bar_update_rate.unwrap_or_default(),
             is_quiet: self.quiet,
             linger: linger(self.shared.wait_for_all_acked),
             filter: self.filter,

@@ -45,6 +45,7 @@ pub struct Equipment {
     pub source: Source,
     /// By channel, whether the player pauses before its messages.
     pub pauses: Vec<bool>,
+    pub progress: Progress,
 }
 
 /// The publishers of a bag, and the state of the playing.
@@ -80,14 +81,8 @@ pub struct Player {
 
 impl Player {
     /// A player of a range of log times, which begins to read. It plays until the context ends.
-    pub fn new(
-        context: &Context,
-        equipment: Equipment,
-        pace: Pace,
-        range: (u64, u64),
-        is_quiet: bool,
-    ) -> Self {
-        let Equipment { publishers, clocks, controls, source, pauses } = equipment;
+    pub fn new(context: &Context, equipment: Equipment, pace: Pace, range: (u64, u64)) -> Self {
+        let Equipment { publishers, clocks, controls, source, pauses, progress } = equipment;
         let now = clock::monotonic();
         let mut schedule = Schedule::new(range.0, now, pace.rate);
         if pace.is_paused {
@@ -109,7 +104,7 @@ impl Player {
             last: range.0,
             is_stopped: false,
             again: None,
-            progress: Progress::new(is_quiet),
+            progress,
             refusals: LogOnce::default(),
             lateness: Lateness::default(),
             published: 0,

@@ -8,25 +8,51 @@ use runnel::core::time::Instant;
 use super::schedule::Schedule;
 use crate::output;
 
-/// How often it is shown.
-const PERIOD: Duration = Duration::from_millis(500);
+/// How often the line is shown: 0 is at each change, and `None` never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressPeriod(Option<Duration>);
+
+impl Default for ProgressPeriod {
+    fn default() -> Self {
+        Self(Some(Duration::from_millis(500)))
+    }
+}
+
+impl ProgressPeriod {
+    /// The period of a rate as `ros2 bag play` takes it: 0 is never, and a negative rate is at each message.
+    ///
+    /// # Errors
+    /// When the text is no number.
+    pub fn of_rate(text: &str) -> Result<Self, String> {
+        let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite());
+        match rate.ok_or("must be a number")? {
+            0.0 => Ok(Self(None)),
+            rate if rate < 0.0 => Ok(Self(Some(Duration::ZERO))),
+            // A period that is too long is never over.
+            rate => Ok(Self(Duration::try_from_secs_f64(1.0 / rate).ok())),
+        }
+    }
+}
 
 /// See the module's documentation.
 pub struct Progress {
-    is_shown: bool,
+    period: Option<Duration>,
     next: Instant,
 }
 
 impl Progress {
     /// The line is shown on a terminal, unless the player is quiet.
-    pub fn new(is_quiet: bool) -> Self {
-        Self { is_shown: !is_quiet && io::stderr().is_terminal(), next: Instant::default() }
+    pub fn new(ProgressPeriod(period): ProgressPeriod, is_quiet: bool) -> Self {
+        let is_shown = !is_quiet && io::stderr().is_terminal();
+        Self { period: period.filter(|_| is_shown), next: Instant::default() }
     }
 
     /// Shows the line, if it is time to do so.
     pub fn show(&mut self, now: Instant, schedule: &Schedule, range: (u64, u64), messages: u64) {
-        if self.is_shown && now >= self.next {
-            self.next = now + PERIOD;
+        if let Some(period) = self.period
+            && now >= self.next
+        {
+            self.next = now + period;
             output::print_status(&line(schedule, schedule.log_time(now), range, messages));
         }
     }
@@ -38,7 +64,7 @@ impl Progress {
 
     /// Ends the line.
     pub fn end(&self) {
-        if self.is_shown {
+        if self.period.is_some() {
             output::end_status();
         }
     }
@@ -59,6 +85,17 @@ fn line(schedule: &Schedule, at: u64, (start, end): (u64, u64), messages: u64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn period_follows_the_rate() {
+        let period = |text: &str| ProgressPeriod::of_rate(text).ok().map(|ProgressPeriod(period)| period);
+        assert_eq!(period("4"), Some(Some(Duration::from_millis(250))));
+        assert_eq!((period("0"), period("1e-300")), (Some(None), Some(None)));
+        assert_eq!(period("-1"), Some(Some(Duration::ZERO)));
+        for text in ["", "x", "nan", "inf"] {
+            assert_eq!(period(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn line_shows_state_rate_and_times() {

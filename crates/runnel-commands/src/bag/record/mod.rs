@@ -13,12 +13,13 @@ mod topic_selection;
 use runnel::{Context, Graphs, Node};
 
 pub use arguments::{
-    Args, LimitArgs, OutputArgs, RecordStorage, SnapshotArgs, TopicArgs, Unsupported, message_type,
+    Args, COMPRESSION, CompressionArgs, LimitArgs, OutputArgs, RecordStorage, SnapshotArgs, TopicArgs,
+    message_type,
 };
 use events::{Events, MESSAGES_LOST, WRITE_SPLIT};
 use recorder::Recorder;
 pub use recorder::{has_sum, stored};
-use running::Running;
+use running::{Running, TerminalUse};
 use services::Services;
 pub use sink::LOSS;
 
@@ -57,7 +58,8 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
             cli.output.note(&format!("recording into memory; the service {service} writes it to a bag"));
         }
     }
-    Running::new(cli, plan.is_quiet, events).record(&context, node, recorder)
+    let terminal = TerminalUse { is_quiet: plan.is_quiet, reads_keys: plan.reads_keys };
+    Running::new(cli, terminal, events).record(&context, node, recorder)
 }
 
 /// The node of the recorder. In ROS 1, a second node of one name would end the first.

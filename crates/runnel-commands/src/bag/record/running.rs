@@ -23,10 +23,18 @@ const REPORT_PERIOD: Duration = Duration::from_secs(1);
 /// The key that pauses and goes on.
 const PAUSE: Key = Key::Char(b' ');
 
+/// What the terminal is used for.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalUse {
+    /// Only errors are shown, and no keys are read.
+    pub is_quiet: bool,
+    pub reads_keys: bool,
+}
+
 /// A recording that runs.
 pub struct Running<'a> {
     cli: &'a CliContext,
-    is_quiet: bool,
+    terminal: TerminalUse,
     started: Instant,
     /// The events of the ROS 2 graph.
     events: Option<Events>,
@@ -34,8 +42,8 @@ pub struct Running<'a> {
 
 impl<'a> Running<'a> {
     /// A recording that begins now.
-    pub fn new(cli: &'a CliContext, is_quiet: bool, events: Option<Events>) -> Self {
-        Self { cli, is_quiet, started: Instant::now(), events }
+    pub fn new(cli: &'a CliContext, terminal: TerminalUse, events: Option<Events>) -> Self {
+        Self { cli, terminal, started: Instant::now(), events }
     }
 
     /// Records until Ctrl-C or a limit, and completes the bag.
@@ -58,15 +66,16 @@ impl<'a> Running<'a> {
         }
         recorded?;
         let progress = finished?;
-        if self.is_quiet {
+        if self.terminal.is_quiet {
             return Ok(());
         }
         self.cli.output.answer(|| progress.result(elapsed), || progress.result_json(elapsed))
     }
 
     fn watch(&mut self, context: &Context, recorder: &mut Recorder) -> Result<(), CliError> {
-        let keys = Keys::open().filter(|_| !self.is_quiet);
-        let shows_line = !self.is_quiet && !self.cli.output.json && io::stderr().is_terminal();
+        let TerminalUse { is_quiet, reads_keys } = self.terminal;
+        let keys = (reads_keys && !is_quiet).then(Keys::open).flatten();
+        let shows_line = !is_quiet && !self.cli.output.json && io::stderr().is_terminal();
         let (mut speed, mut reported) = (Speed::default(), None::<Instant>);
         let control = recorder.control().clone();
         while context.ok() && !recorder.has_ended() && !control.is_stopped() {
@@ -104,7 +113,7 @@ impl<'a> Running<'a> {
         let elapsed = self.started.elapsed();
         if shows_line {
             output::print_status(&progress.line(elapsed, speed.update(elapsed, progress.len), is_paused));
-        } else if self.cli.output.json && !self.is_quiet {
+        } else if self.cli.output.json && !self.terminal.is_quiet {
             self.cli.output.json(&progress.json(elapsed))?;
         }
         Ok(())

@@ -29,7 +29,7 @@ pub struct LimitArgs {
     pub duration: Option<Duration>,
 
     /// Keep at most this many complete bags: the oldest are removed
-    #[arg(long, value_name = "N", value_parser = value_parsers::count, help_heading = LIMITS)]
+    #[arg(long, alias = "max-bag-files", value_name = "N", value_parser = value_parsers::count, help_heading = LIMITS)]
     pub max_splits: Option<usize>,
 
     /// Keep at most this many MiB of complete bags

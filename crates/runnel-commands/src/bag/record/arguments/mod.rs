@@ -1,24 +1,25 @@
 //! Arguments of `runnel bag record`.
 
+mod compression;
 mod limits;
+mod notes;
 mod output;
 mod plan;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod topics;
-mod unsupported;
 
 use std::time::Duration;
 
 use runnel::core::schema::Generation;
 
+pub use compression::CompressionArgs;
 pub use limits::LimitArgs;
 pub use output::{OutputArgs, RecordStorage};
 pub use plan::Plan;
 pub use snapshot::SnapshotArgs;
 pub use topics::{TopicArgs, message_type};
-pub use unsupported::Unsupported;
 
 use super::recorder::Options;
 use super::sink::{DiskFull, SinkOptions};
@@ -30,6 +31,7 @@ use crate::graphs::{Discovery, GraphFilter};
 /// Headings of the help.
 const TOPICS: &str = "Topics";
 const OUTPUT: &str = "Output";
+pub const COMPRESSION: &str = "Compression";
 const LIMITS: &str = "Limits";
 const SNAPSHOTS: &str = "Snapshots";
 
@@ -59,6 +61,10 @@ pub struct Args {
     #[arg(long)]
     pub start_paused: bool,
 
+    /// Do not read keys
+    #[arg(long)]
+    pub disable_keyboard_controls: bool,
+
     /// Name of the recorder's node, with which the names of its services begin
     #[arg(long, value_name = "NAME")]
     pub node_name: Option<String>,
@@ -79,9 +85,6 @@ pub struct Args {
     pub chunksize: Option<u64>,
 
     #[command(flatten)]
-    pub unsupported: Unsupported,
-
-    #[command(flatten)]
     pub filter: GraphFilter,
 
     #[command(flatten)]
@@ -94,14 +97,12 @@ impl Args {
     /// # Errors
     /// When they contradict each other, a name is not valid, or the file of QoS cannot be read.
     pub fn plan(self, cli: &CliContext) -> Result<Plan, CliError> {
-        self.unsupported.check()?;
-        let has_cache = self.snapshot.max_cache_size.is_some() && !self.snapshot.snapshot_mode;
-        if has_cache || self.buffsize.or(self.chunksize).is_some() {
-            cli.output.note("messages go to the disk without a cache; --queue limits how many may wait");
-        }
         let place = self.output.place()?;
         self.check_generation(place.only())?;
         self.check_sequence()?;
+        if !self.quiet {
+            self.notes(cli).into_iter().for_each(|note| cli.output.note(note));
+        }
         let resolved = |name: &String| cli.resolve(name);
         Ok(Plan {
             options: Options {
@@ -125,6 +126,7 @@ impl Args {
             node_name: self.node_name,
             is_quiet: self.quiet,
             is_paused: self.start_paused,
+            reads_keys: !self.disable_keyboard_controls,
             filter: self.filter,
             discovery: self.discovery,
         })

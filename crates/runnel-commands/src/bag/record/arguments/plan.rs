@@ -28,6 +28,8 @@ pub struct Plan {
     pub is_quiet: bool,
     /// Whether it begins paused.
     pub is_paused: bool,
+    /// Whether keys are read.
+    pub reads_keys: bool,
     /// The graphs.
     pub filter: GraphFilter,
     /// How long they are discovered.

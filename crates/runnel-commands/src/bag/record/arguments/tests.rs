@@ -9,15 +9,22 @@ use runnel::QoS;
 use super::output::Place;
 use super::*;
 use crate::arguments::Arguments;
-use crate::bag::storage::Storage;
+use crate::bag::storage::{CompressionSettings, Storage};
+use crate::originals::Original;
 
-fn plan(line: &str) -> Result<Plan, String> {
+fn args(line: &str) -> Result<Args, String> {
     let command = Args::augment_args(clap::Command::new("record"));
     let matches = command.try_get_matches_from(format!("record {line}").split_whitespace());
-    let args = Args::from_arg_matches(&matches.map_err(|error| error.to_string())?).expect("parsed");
+    Ok(Args::from_arg_matches(&matches.map_err(|error| error.to_string())?).expect("parsed"))
+}
+
+fn context() -> CliContext {
     let arguments = Arguments::split(vec!["runnel".into()]).expect("a good line");
-    let cli = CliContext::new(arguments, true, Vec::new()).expect("sound");
-    args.plan(&cli).map_err(|error| error.to_string())
+    CliContext::new(arguments, true, Vec::new()).expect("sound")
+}
+
+fn plan(line: &str) -> Result<Plan, String> {
+    args(line)?.plan(&context()).map_err(|error| error.to_string())
 }
 
 fn refused(line: &str) -> String {
@@ -37,7 +44,9 @@ fn topics_are_required_and_resolved() {
 #[test]
 fn output_is_named_by_the_user_or_the_date() {
     let of = |line: &str| plan(line).map(|plan| plan.place);
-    let files = |name: &str, storage, compression| Ok(Place::Files(name.into(), (storage, compression)));
+    let files = |name: &str, storage, compression| {
+        Ok(Place::Files(name.into(), (storage, CompressionSettings::from(compression))))
+    };
     assert_eq!(of("-a -O x.bag"), files("x", Storage::Rosbag, Compression::None));
     assert_eq!(of("-a -O x --zstd"), files("x", Storage::Mcap, Compression::Zstd));
     assert_eq!(of("-a -O x.y -s rosbag -j"), files("x.y", Storage::Rosbag, Compression::Bz2));
@@ -51,11 +60,24 @@ fn output_is_named_by_the_user_or_the_date() {
 #[test]
 fn folder_is_named_as_by_ros2_bag() {
     let of = |line: &str| plan(line).map(|plan| plan.place);
-    assert_eq!(of("-a -s rosbag2 -O x.y"), Ok(Place::Folder(PathBuf::from("x.y"), Compression::None)));
-    let Ok(Place::Folder(path, Compression::Lz4)) = of("-a -s rosbag2 --lz4") else { panic!("a folder") };
+    assert_eq!(of("-a -s rosbag2 -O x.y"), Ok(Place::Folder(PathBuf::from("x.y"), Compression::None.into())));
+    let Ok(Place::Folder(path, lz4)) = of("-a -s rosbag2 --lz4") else { panic!("a folder") };
+    assert_eq!(lz4, Compression::Lz4.into());
     assert!(path.to_string_lossy().starts_with("rosbag2_2"), "{path:?}");
     assert!(refused("-a -s rosbag2 --ros1").contains("--storage mcap"));
     assert!(refused("-a -s rosbag2 -j").contains("--zstd"));
+}
+
+#[test]
+fn options_of_ros2_bag_have_its_spelling() {
+    let of = |line: &str| plan(line).expect("sound");
+    let topics = of("/a --topics b /c -O x").options.topics.names;
+    assert_eq!(topics.into_iter().collect::<Vec<_>>(), ["/a", "/b", "/c"]);
+    let all = of("--all-topics --output x.bag --max-bag-size 5 --max-bag-files 3");
+    assert!(all.options.topics.all);
+    assert!(matches!(all.place, Place::Files(name, (Storage::Rosbag, _)) if name.as_os_str() == "x"));
+    assert_eq!(all.retention.count, Some(3));
+    assert!(of("-a").reads_keys && !of("-a --disable-keyboard-controls").reads_keys);
 }
 
 #[test]
@@ -108,8 +130,55 @@ fn limits_of_both_originals_are_read() {
 }
 
 #[test]
-fn missing_options_are_refused_with_advice() {
-    let why = refused("-a --compression-mode file");
-    assert!(why.contains("is not supported: ") && why.contains("Try: "), "{why}");
-    assert!(plan("-a -b 512 --compression-mode none").is_ok());
+fn compression_of_ros2_bag_is_that_of_chunks() {
+    let of = |line: &str| match plan(line).expect("sound").place {
+        Place::Folder(_, settings) | Place::Files(_, (_, settings)) => settings,
+    };
+    let [none, zstd] = [Compression::None, Compression::Zstd].map(CompressionSettings::from);
+    for (options, expected) in [
+        ("--compression-mode none", none),
+        ("--compression-mode file --compression-format zstd", zstd),
+        ("--compression-mode message", zstd),
+        ("--storage-preset-profile none", none),
+        ("--storage-preset-profile fastwrite", none),
+        ("--storage-preset-profile zstd_fast", zstd),
+        ("--storage-preset-profile zstd_small --zstd", zstd),
+        ("--storage-preset-profile fastwrite --compression-mode file", zstd),
+        ("--zstd --compression-threads 3", CompressionSettings { threads: 3, ..zstd }),
+    ] {
+        assert_eq!(of(&format!("-a -s rosbag2 {options}")), expected, "{options}");
+        assert_eq!(of(&format!("-a {options}")), expected, "{options}");
+    }
+    assert!(refused("-a --compression-format zstd").contains("Try: --compression-mode file"));
+    assert!(
+        refused("-a --compression-format zstd --compression-mode none").contains("Try: --compression-mode")
+    );
+    assert!(refused("-a --compression-mode file --lz4").contains("only one"));
+    assert!(refused("-a --compression-mode file -s rosbag").contains("rosbag 2.0 has no zstd"));
+    for option in ["--compression-mode x", "--compression-format lz4", "--storage-preset-profile resilient"] {
+        let why = refused(&format!("-a {option}"));
+        assert!(why.contains("[possible values: "), "{why}");
+    }
+}
+
+#[test]
+fn options_without_meaning_are_noted() {
+    let runnel = context();
+    let notes = |line: &str| args(line).expect("sound").notes(&runnel);
+    assert_eq!(notes("-a --storage-preset-profile zstd_fast --compression-threads 2"), [""; 0]);
+    for (options, expected) in [
+        ("--compression-mode file", "each chunk is compressed"),
+        ("--storage-preset-profile fastwrite", "fastwrite changes nothing"),
+        ("--storage-preset-profile zstd_small", "one level"),
+        ("--compression-threads 2", "no meaning without compression"),
+        ("-b 512", "--queue"),
+        ("-b 1001", "--split --size MIB"),
+        ("--max-cache-size 5", "without a cache"),
+    ] {
+        let notes = notes(&format!("-a {options}"));
+        assert!(notes.len() == 1 && notes[0].contains(expected), "{options}: {notes:?}");
+    }
+    let rosbag = runnel.of_original(Original::Ros1("rosbag"));
+    let notes = args("-a -b 2048").expect("sound").notes(&rosbag);
+    assert_eq!(notes, ["messages go to the disk without a cache"], "-b is its buffer");
 }

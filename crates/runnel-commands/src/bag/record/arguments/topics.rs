@@ -20,8 +20,12 @@ pub struct TopicArgs {
     #[arg(value_name = "TOPIC", add = completion::topics())]
     pub topics: Vec<String>,
 
+    // The same, as ros2 bag has it.
+    #[arg(long = "topics", value_name = "TOPIC", num_args = 1.., hide = true, add = completion::topics())]
+    pub more_topics: Vec<String>,
+
     /// Record all topics
-    #[arg(short, long, help_heading = TOPICS)]
+    #[arg(short, long, alias = "all-topics", help_heading = TOPICS)]
     pub all: bool,
 
     /// Record topics that match this regular expression (may be repeated)
@@ -86,6 +90,7 @@ impl TopicArgs {
             names: self
                 .topics
                 .iter()
+                .chain(&self.more_topics)
                 .map(topic)
                 .chain(self.services.iter().map(service))
                 .collect::<Result<_, CliError>>()?,

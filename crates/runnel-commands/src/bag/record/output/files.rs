@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn split_files_are_numbered_and_the_oldest_removed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let format = (Storage::Rosbag, Compression::None);
+        let format = (Storage::Rosbag, Compression::None.into());
         let retention = Retention { count: Some(2), ..Retention::default() };
         let files = OutputFiles::new(folder.path().join("a"), format, Profile::Ros1).numbered();
         let mut files = files.keeping(retention);
@@ -160,7 +160,7 @@ mod tests {
     fn names_need_not_be_text() {
         let folder = tempfile::tempdir().expect("a folder");
         let name = OsStr::from_bytes(b"\xff");
-        let format = (Storage::Rosbag, Compression::None);
+        let format = (Storage::Rosbag, Compression::None.into());
         let mut files = OutputFiles::new(folder.path().join(name), format, Profile::Ros1);
         files.begin(&[]).expect("a bag").finish().expect("it is written");
         files.complete(Written::default()).expect("it is free");

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use runnel_bag::files::Folder;
 use runnel_bag::mcap::Profile;
 use runnel_bag::rosbag2::FolderWriter;
-use runnel_bag::{BagWriter, Channel, Compression, Error};
+use runnel_bag::{BagWriter, Channel, Error};
 
 use super::retention::{ClosedBag, ClosedBags, Retention};
 use super::space;
 use crate::bag::files::{exists, failed, folder, is_taken};
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
+use crate::bag::storage::CompressionSettings;
 use crate::error::CliError;
 
 /// A folder with one file after another, and `metadata.yaml`.
 pub struct OutputFolder {
     path: PathBuf,
-    compression: Compression,
+    compression: CompressionSettings,
     /// Begun with the first file.
     writer: Option<FolderWriter<Folder>>,
     begun: usize,
@@ -29,7 +30,7 @@ pub struct OutputFolder {
 
 impl OutputFolder {
     /// A folder of this path, which must not exist when the first bag is begun.
-    pub fn new(path: PathBuf, compression: Compression, retention: Retention) -> Self {
+    pub fn new(path: PathBuf, compression: CompressionSettings, retention: Retention) -> Self {
         let closed = ClosedBags::new(retention);
         Self { path, compression, writer: None, begun: 0, current: None, closed, abandoned: Vec::new() }
     }
@@ -56,11 +57,7 @@ impl OutputFolder {
         let compression = self.compression;
         let Some(writer) = &mut self.writer else { return Err(Error::Finished) };
         let mut file = writer.begin_file(Profile::Ros2)?;
-        file.set_compression(compression)?;
-        if compression != Compression::None {
-            // The callbacks do not wait for the compression.
-            file.set_compression_threads(1)?;
-        }
+        compression.apply(&mut file)?;
         Ok(Box::new(file))
     }
 
@@ -149,6 +146,7 @@ impl Bags for OutputFolder {
 mod tests {
     use std::fs;
 
+    use runnel_bag::Compression;
     use runnel_bag::rosbag2::{BagMetadata, METADATA_FILE};
 
     use super::*;
@@ -158,7 +156,7 @@ mod tests {
         let parent = tempfile::tempdir().expect("a folder");
         let path = parent.path().join("run");
         let retention = Retention { count: Some(2), ..Retention::default() };
-        let mut folder = OutputFolder::new(path.clone(), Compression::Zstd, retention);
+        let mut folder = OutputFolder::new(path.clone(), Compression::Zstd.into(), retention);
         assert!(!path.exists(), "nothing is recorded");
         for _ in 0..3 {
             folder.begin(&[]).expect("a file").finish().expect("it is written");
@@ -185,7 +183,8 @@ mod tests {
     #[test]
     fn existing_folder_is_not_used() {
         let parent = tempfile::tempdir().expect("a folder");
-        let mut folder = OutputFolder::new(parent.path().to_owned(), Compression::None, Retention::default());
+        let mut folder =
+            OutputFolder::new(parent.path().to_owned(), Compression::None.into(), Retention::default());
         let why = folder.begin(&[]).err().expect("it exists").to_string();
         assert!(why.contains("bags never replace a file"), "{why}");
     }

@@ -34,7 +34,7 @@ fn messages_that_have_arrived_are_recorded_at_the_end() {
     let context = Context::with_options(of_context.rosout(false).sim_time(false)).expect("a context");
     let node = context.create_node("record").expect("a node");
     let base = folder.path().join("a");
-    let files = OutputFiles::new(base, (Storage::Mcap, Compression::None), Profile::None);
+    let files = OutputFiles::new(base, (Storage::Mcap, Compression::None.into()), Profile::None);
     let recorder =
         Recorder::new(&node, Box::new(files), options("/a"), || Types::new(&[])).expect("it subscribes");
     let publisher = node.create_publisher::<Text>("/a", QoS::keep_last(1000)).expect("a publisher");

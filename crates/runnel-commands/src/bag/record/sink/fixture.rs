@@ -33,7 +33,7 @@ impl Recording {
     pub fn with(storage: Storage, options: SinkOptions) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let base = folder.path().join("a");
-        let files = OutputFiles::new(base, (storage, Compression::None), Profile::None);
+        let files = OutputFiles::new(base, (storage, Compression::None.into()), Profile::None);
         let is_numbered = options.limits.split || options.memory.is_some();
         let files = if is_numbered { files.numbered() } else { files };
         let sink = Sink::new(Box::new(files), options).expect("a bag");
