@@ -52,6 +52,11 @@ impl Folder {
         Ok(Self { path: path.to_owned(), options })
     }
 
+    /// A folder that exists.
+    pub fn open(path: &Path) -> Self {
+        Self { path: path.to_owned(), options: Options::default() }
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path

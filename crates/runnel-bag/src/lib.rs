@@ -34,4 +34,4 @@ pub use compression::Compression;
 pub use compressor::{Compressed, Compressor};
 pub use error::Error;
 #[cfg(feature = "files")]
-pub use open::open;
+pub use open::{open, open_folder};

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::limits::longest_decompressed;
 use crate::reopened_file::ReopenedFile;
-use crate::rosbag2::{self, BagFile, BagMetadata, METADATA_FILE};
+use crate::rosbag2::{self, BACKUP, BagFile, BagMetadata, METADATA_FILE};
 use crate::{BagReader, Error, mcap, rosbag};
 
 /// First bytes of an SQLite file.
@@ -34,10 +34,18 @@ const LONGEST_METADATA: u64 = 16 << 20;
 pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     let opened = match fs::metadata(path) {
         Err(error) => Err(error.into()),
-        Ok(metadata) if metadata.is_dir() => open_folder(path),
+        Ok(metadata) if metadata.is_dir() => return Ok(Box::new(open_folder(path)?)),
         Ok(metadata) => open_file(path, false, &mut longest_decompressed(metadata.len())),
     };
     opened.map_err(|error| error.in_file(&path.display().to_string()))
+}
+
+/// Opens a folder of `ros2 bag`.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_folder(path: &Path) -> Result<rosbag2::Reader, Error> {
+    open_files_of(path).map_err(|error| error.in_file(&path.display().to_string()))
 }
 
 /// Opens a file, once or each time that it is read. If it is compressed, it takes its decompressed length from the
@@ -131,7 +139,7 @@ fn open_temporary_sqlite(path: tempfile::TempPath) -> Result<Box<dyn BagReader +
     open_sqlite(&path)
 }
 
-fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
+fn open_files_of(folder: &Path) -> Result<rosbag2::Reader, Error> {
     let (metadata, damage) = match read_metadata(folder) {
         Ok(metadata) => (metadata, None),
         Err(Error::Io(error)) => return Err(Error::Io(error).in_file(METADATA_FILE)),
@@ -157,7 +165,7 @@ fn open_folder(folder: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     if let Some(damage) = damage {
         reader.add_damage(damage);
     }
-    Ok(Box::new(reader))
+    Ok(reader)
 }
 
 /// `None` without the file: the recorder was killed.
@@ -171,7 +179,8 @@ fn read_metadata(folder: &Path) -> Result<Option<BagMetadata>, Error> {
     BagMetadata::parse(&String::from_utf8_lossy(&text)).map(Some)
 }
 
-/// The files of the metadata, and files that continue them: a killed recorder does not list its last one.
+/// The files of the metadata, and those that only differ from them by their numbers: a killed recorder does not list its
+/// last one, and none lists a file that it gave up on a full disk.
 ///
 /// # Errors
 /// [`Error::Metadata`] for a file that is listed twice or cannot be in the folder.
@@ -184,11 +193,19 @@ fn listed_files(folder: &Path, metadata: &BagMetadata) -> Result<Vec<String>, Er
         }
         names.push(name);
     }
-    let next = |names: &[String]| names.last().and_then(|name| next_name(name));
-    while let Some(next) = next(&names).filter(|next| folder.join(next).exists() && !known.contains(next)) {
-        names.push(next);
+    for name in files(folder)? {
+        if !known.contains(&name) && names.iter().any(|listed| are_of_one_bag(listed, &name)) {
+            let next = names.iter().position(|listed| numbered(listed) > numbered(&name));
+            names.insert(next.unwrap_or(names.len()), name);
+        }
     }
     Ok(names)
+}
+
+/// Whether names differ by their numbers only.
+fn are_of_one_bag(one: &str, other: &str) -> bool {
+    let rest = |name| numbered(name).map(|(start, _, extension)| (start, extension));
+    rest(one).is_some() && rest(one) == rest(other)
 }
 
 /// A path in the metadata as a path in the folder. Old recorders begin it with the name of the folder, and none may
@@ -203,12 +220,6 @@ fn in_folder(folder: &Path, path: &str) -> Result<String, Error> {
     name.ok_or_else(|| Error::Metadata(format!("file {path:?} is not in the folder")))
 }
 
-/// The name of the file after a split: that of `x_7.mcap` is `x_8.mcap`.
-fn next_name(name: &str) -> Option<String> {
-    let (start, number, extension) = numbered(name)?;
-    Some(format!("{start}_{}{extension}", number.checked_add(1)?))
-}
-
 /// The parts of a name: `x`, 7 and `.mcap` of `x_7.mcap`.
 fn numbered(name: &str) -> Option<(&str, u64, &str)> {
     let extension = EXTENSIONS.into_iter().find(|extension| name.ends_with(extension))?;
@@ -216,12 +227,13 @@ fn numbered(name: &str) -> Option<(&str, u64, &str)> {
     Some((start, number.parse().ok()?, extension))
 }
 
-/// The files of a folder without metadata, in the order of their numbers.
+/// The files of bags in a folder, in the order of their numbers.
 fn files(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = PathBuf::from(entry?.file_name()).display().to_string();
-        if EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
+        let is_bag = EXTENSIONS.iter().any(|extension| name.ends_with(extension));
+        if is_bag && !is_replaced(folder, &name) && !is_empty(&folder.join(&name)) {
             names.push(name);
         }
     }
@@ -229,4 +241,17 @@ fn files(folder: &Path) -> io::Result<Vec<String>> {
         (numbered(name).map(|(start, number, _)| (start.to_owned(), number)), name.clone())
     });
     Ok(names)
+}
+
+/// Whether a file is kept only because it was written anew.
+fn is_replaced(folder: &Path, name: &str) -> bool {
+    EXTENSIONS.iter().any(|extension| {
+        let stem = name.strip_suffix(extension).and_then(|stem| stem.strip_suffix(BACKUP));
+        stem.is_some_and(|stem| folder.join(format!("{stem}{extension}")).exists())
+    })
+}
+
+/// Whether a file has no first byte yet. A recorder that is killed can leave such a file.
+fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
 }

@@ -6,7 +6,7 @@ use runnel_core::yaml::{YamlNode, YamlValue, parse_documents};
 
 use super::offered_qos;
 use super::yaml::{elements, member, member_int, member_text, text};
-use crate::Error;
+use crate::{Channel, Error};
 
 /// What `metadata.yaml` says. Versions 1 to 9 are read, and version 9 is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,15 +77,18 @@ pub enum CompressionMode {
     Message,
 }
 
+/// Key of the description in `metadata.yaml`. The record in an MCAP file has only what is behind it.
+const ROOT: &str = "rosbag2_bagfile_information";
+
 impl BagMetadata {
-    /// Parses the text of `metadata.yaml`.
+    /// Parses the text of `metadata.yaml`, or of the record in an MCAP file.
     ///
     /// # Errors
     /// [`Error::Metadata`] when it is no YAML or lacks a value.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let documents = parse_documents(text).map_err(|error| Error::Metadata(error.to_string()))?;
-        let root = documents.first().and_then(|root| member(root, "rosbag2_bagfile_information"));
-        let root = root.ok_or_else(|| lacks("rosbag2_bagfile_information"))?;
+        let root = documents.first().and_then(|root| member(root, ROOT).or_else(|| described(root)));
+        let root = root.ok_or_else(|| lacks(ROOT))?;
         let compression_mode = match &*member_text(root, "compression_mode").to_uppercase() {
             "" | "NONE" => CompressionMode::None,
             "FILE" => CompressionMode::File,
@@ -107,6 +110,38 @@ impl BagMetadata {
             ros_distro: member_text(root, "ros_distro"),
         })
     }
+}
+
+impl TopicInfo {
+    /// The topic of a channel with this many messages.
+    pub(super) fn of(channel: &Channel, message_count: u64) -> Self {
+        Self {
+            name: channel.topic.clone(),
+            type_name: channel.type_name.clone(),
+            serialization_format: channel.encoding.name().to_owned(),
+            offered_qos: channel.offered_qos.clone(),
+            type_hash: channel.type_hash.clone(),
+            message_count,
+        }
+    }
+
+    /// The topics, each once.
+    pub(super) fn each_once(topics: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let (mut all, mut known) = (Vec::<Self>::new(), BTreeMap::new());
+        for topic in topics {
+            let place = *known.entry(topic.name.clone()).or_insert(all.len());
+            match all.get_mut(place) {
+                Some(total) => total.message_count = total.message_count.saturating_add(topic.message_count),
+                None => all.push(topic),
+            }
+        }
+        all
+    }
+}
+
+/// The document of a record without the root key.
+fn described(root: &YamlNode) -> Option<&YamlNode> {
+    member(root, "version").map(|_| root)
 }
 
 fn topic(node: &YamlNode) -> Result<TopicInfo, Error> {

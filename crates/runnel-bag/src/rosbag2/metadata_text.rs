@@ -31,6 +31,15 @@ impl Display for BagMetadata {
     }
 }
 
+impl BagMetadata {
+    /// The text of the record in an MCAP file, which `ros2 bag` reads without the root key.
+    pub(super) fn record_text(&self) -> String {
+        let text = self.to_string();
+        let lines = text.lines().skip(1).map(|line| line.strip_prefix("  ").unwrap_or(line));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    }
+}
+
 impl Display for TopicInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "    - topic_metadata:")?;

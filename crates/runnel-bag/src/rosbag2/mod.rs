@@ -6,6 +6,7 @@ mod metadata;
 mod metadata_text;
 pub mod offered_qos;
 mod reader;
+mod rebuilt_metadata;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(test)]
@@ -19,8 +20,13 @@ mod yaml;
 pub use folder_writer::{Folder, FolderWriter};
 pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
 pub use reader::{BagFile, Reader};
+pub use rebuilt_metadata::rebuilt_metadata;
 pub use writer::Writer;
 pub use written_file::FileWriter;
 
 /// Name of the file that describes the bag.
 pub const METADATA_FILE: &str = "metadata.yaml";
+
+/// What stands before the extension in the name of a file that was written anew and is kept: `x_0.orig.mcap`. It is no
+/// part of the bag.
+pub const BACKUP: &str = ".orig";

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
+use super::written_file::METADATA;
 use crate::bag::SelectedChannels;
 use crate::compression::decompress_message;
 use crate::{
@@ -29,10 +30,13 @@ pub struct Reader {
     summary: Summary,
     damage: Option<Error>,
     compresses_messages: bool,
+    /// What `metadata.yaml` says.
+    listed: Option<BagMetadata>,
 }
 
 impl Reader {
-    /// A bag of these files, in this order. The metadata may be missing.
+    /// A bag of these files, in this order. The metadata are those of `metadata.yaml`. A bag is not finished if they are
+    /// missing or do not list all files.
     ///
     /// # Errors
     /// [`Error::Metadata`] when the messages are compressed in an unsupported way.
@@ -54,8 +58,21 @@ impl Reader {
             let damage = file.reader.damage()?;
             Some(Error::Metadata(damage.to_string()).in_file(&file.path))
         });
-        let summary = summary(&files, &ids, channels.channels.len());
-        Ok(Self { files, ids, channels: channels.channels, summary, damage, compresses_messages })
+        let mut summary = summary(&files, &ids, channels.channels.len());
+        summary.is_finished &= metadata.is_some_and(|metadata| metadata.files.len() == files.len());
+        let (channels, listed) = (channels.channels, metadata.cloned());
+        Ok(Self { files, ids, channels, summary, damage, compresses_messages, listed })
+    }
+
+    /// The files, in their order.
+    pub fn files(&self) -> &[BagFile] {
+        &self.files
+    }
+
+    /// What the recorder said of the bag: `metadata.yaml`, or without it what the last finished file has of it.
+    pub fn recorded_metadata(&mut self) -> Option<BagMetadata> {
+        let listed = self.listed.clone();
+        listed.or_else(|| self.files.iter_mut().rev().find_map(|file| metadata_in_file(&mut *file.reader)))
     }
 
     /// Adds damage outside of the files.
@@ -107,6 +124,14 @@ impl BagReader for Reader {
             reader.read_attachments().map(|read| read.map_err(|error| error.in_file(path)))
         }))
     }
+}
+
+/// What a file has of the bag's metadata. Damage of it is no damage of the bag.
+fn metadata_in_file(file: &mut dyn BagReader) -> Option<BagMetadata> {
+    let (name, key) = METADATA;
+    let records = file.metadata().ok()?;
+    let record = records.iter().rev().find(|record| record.name == name)?;
+    BagMetadata::parse(record.values.get(key)?).ok()
 }
 
 fn messages_of_file<'a>(

@@ -9,8 +9,8 @@ use crate::disk::Disk;
 use crate::mcap::{self, Profile};
 use crate::{Attachment, BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
-/// Name of the MCAP metadata in which rosbag2 keeps the text of `metadata.yaml`, and its key.
-const METADATA: (&str, &str) = ("rosbag2", "serialized_metadata");
+/// Name of the MCAP metadata in which rosbag2 keeps what `metadata.yaml` says, and its key.
+pub(super) const METADATA: (&str, &str) = ("rosbag2", "serialized_metadata");
 
 /// A file of a folder in progress. [`BagWriter::finish`] also stores in the file what `metadata.yaml` says of the folder
 /// by then, as `ros2 bag` does.
@@ -125,7 +125,7 @@ impl<D: Disk> BagWriter for FileWriter<D> {
             *own = Arc::new(OnceLock::from(self.written.clone()));
         }
         let (name, key) = METADATA;
-        let values = [(key.to_owned(), folder.metadata().to_string())].into();
+        let values = [(key.to_owned(), folder.metadata().record_text())].into();
         self.file.add_metadata(&Metadata { name: name.to_owned(), values })?;
         self.file.finish()?;
         if let Some(place) = self.folder.files.back() {
@@ -140,14 +140,7 @@ impl WrittenFile {
     /// The position of a channel's topic, which is added if it is new.
     fn topic(&mut self, channel: &Channel) -> usize {
         self.topics.iter().position(|topic| topic.name == channel.topic).unwrap_or_else(|| {
-            self.topics.push(TopicInfo {
-                name: channel.topic.clone(),
-                type_name: channel.type_name.clone(),
-                serialization_format: channel.encoding.name().to_owned(),
-                offered_qos: channel.offered_qos.clone(),
-                type_hash: channel.type_hash.clone(),
-                message_count: 0,
-            });
+            self.topics.push(TopicInfo::of(channel, 0));
             self.topics.len() - 1
         })
     }
@@ -166,24 +159,11 @@ impl Contents {
             start,
             duration: end - start,
             message_count: files().map(|file| file.info.message_count).sum(),
-            topics: topics(files()),
+            topics: TopicInfo::each_once(files().flat_map(|file| file.topics.iter().cloned())),
             files: files().map(|file| file.info.clone()).collect(),
             custom_data: self.custom_data.clone(),
             ros_distro: self.ros_distro.clone(),
             ..BagMetadata::default()
         }
     }
-}
-
-/// The topics of all files, each once.
-fn topics<'a>(files: impl Iterator<Item = &'a WrittenFile>) -> Vec<TopicInfo> {
-    let (mut topics, mut known) = (Vec::<TopicInfo>::new(), BTreeMap::new());
-    for topic in files.flat_map(|file| &file.topics) {
-        let place = *known.entry(&topic.name).or_insert(topics.len());
-        match topics.get_mut(place) {
-            Some(total) => total.message_count += topic.message_count,
-            None => topics.push(topic.clone()),
-        }
-    }
-    topics
 }

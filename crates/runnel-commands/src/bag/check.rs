@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
-use runnel_bag::{BagReader, Selection};
+use runnel_bag::{BagReader, Selection, Summary};
 use serde_json::json;
 
 use super::files;
@@ -25,6 +25,8 @@ pub struct Args {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Verdict {
     is_finished: bool,
+    /// Why it is not finished; empty if it cannot be opened.
+    unfinished: &'static str,
     /// Messages that can be read.
     messages: u64,
     /// Messages that the index lists, but that cannot be read.
@@ -61,7 +63,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 
 impl Verdict {
     fn of(reader: &mut dyn BagReader) -> Self {
-        let mut verdict = Self { is_finished: reader.summary().is_finished, ..Self::default() };
+        let &Summary { is_finished, format, .. } = reader.summary();
+        let mut verdict = Self { is_finished, unfinished: files::unfinished(format), ..Self::default() };
         let listed = reader.summary().counts.iter().copied().fold(0, u64::saturating_add);
         if let Some(damage) = reader.damage() {
             verdict.note(damage.to_string());
@@ -95,7 +98,7 @@ impl Verdict {
         let more = (self.damages > 1).then(|| format!("  damaged parts: {}", self.damages));
         let lost = (self.lost > 0).then(|| format!("  lost: {}", counted(self.lost, "message")));
         let unfinished =
-            (!self.is_finished && self.messages > 0).then(|| "  not finished: it has no index".to_owned());
+            (!self.is_finished && self.messages > 0).then(|| format!("  not finished: {}", self.unfinished));
         let advice = (self.messages > 0).then(|| format!("  Try: runnel bag reindex {path}"));
         let head = format!("{path}: {messages} can be read");
         lines([Some(head), unfinished, first, more, lost, advice].into_iter().flatten())
@@ -110,7 +113,7 @@ mod tests {
     fn verdict_names_damage_and_loss() {
         let good = Verdict { is_finished: true, messages: 3, ..Verdict::default() };
         assert_eq!(good.text(Path::new("a")), "a: good, 3 messages");
-        let killed = Verdict { is_finished: false, ..good };
+        let killed = Verdict { is_finished: false, unfinished: "it has no index", ..good };
         let expected =
             "a: 3 messages can be read\n  not finished: it has no index\n  Try: runnel bag reindex a\n";
         assert_eq!(killed.text(Path::new("a")), expected);

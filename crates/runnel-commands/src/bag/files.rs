@@ -34,6 +34,16 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
     runnel_bag::open(path).map_err(CliError::failed)
 }
 
+/// Why a bag of this format is unfinished.
+pub fn unfinished(format: runnel_bag::Format) -> &'static str {
+    match format {
+        runnel_bag::Format::Rosbag2Mcap | runnel_bag::Format::Rosbag2Sqlite => {
+            "a file has no index, or metadata.yaml does not list all files"
+        }
+        _ => "it has no index",
+    }
+}
+
 /// Format and compression of a bag that is written.
 pub type Format = (Storage, CompressionSettings);
 

@@ -52,13 +52,19 @@ impl NewBag {
         self.create_with(path, inputs, profile(inputs.channels()))
     }
 
-    /// Begins a bag that replaces the file of this name once it is complete. The old file is kept under the name `backup`.
+    /// Begins a bag that replaces the file of this name once it is complete, with this profile if it is MCAP. The old file
+    /// is kept under the name `backup`.
     ///
     /// # Errors
     /// As [`NewBag::create`], and when the name `backup` is taken.
-    pub fn replace(self, path: &Path, backup: PathBuf, inputs: &Inputs) -> Result<Output, CliError> {
-        let format = self.format(path, inputs)?;
-        Output::replace(path.to_owned(), backup, format, profile(inputs.channels()))
+    pub fn replace(
+        self,
+        path: &Path,
+        backup: PathBuf,
+        inputs: &Inputs,
+        profile: Profile,
+    ) -> Result<Output, CliError> {
+        Output::replace(path.to_owned(), backup, self.format(path, inputs)?, profile)
     }
 
     /// Begins a bag of this name with this profile, if it is MCAP.

@@ -5,5 +5,7 @@ mod folder;
 #[cfg(feature = "files")]
 mod folder_writer;
 mod metadata;
+#[cfg(feature = "files")]
+mod rebuilt_metadata;
 #[cfg(all(feature = "sqlite", feature = "zstd"))]
 mod sqlite;

@@ -3,7 +3,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::{ChannelId, Encoding, Error, Format, SchemaLanguage, Selection, open};
+use crate::rosbag2::rebuilt_metadata;
+use crate::{BagReader, ChannelId, Encoding, Error, Format, SchemaLanguage, Selection, open, open_folder};
 
 /// Tables of each version of the schema, as rosbag2 makes them.
 fn tables(version: u32) -> String {
@@ -79,6 +80,23 @@ fn every_schema_version_is_read() {
         numbers.sort_unstable();
         assert_eq!(numbers, (0..3000).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn metadata_are_rebuilt_from_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..2 {
+        write(&folder.path().join(format!("bag_{number}.db3")), 4);
+    }
+    let bag = open_folder(folder.path()).unwrap();
+    assert!(!bag.summary().is_finished, "there are no metadata");
+    let metadata = rebuilt_metadata(&bag, None).unwrap();
+    assert_eq!((&*metadata.storage, metadata.start, metadata.duration), ("sqlite3", 1000, 1499));
+    let topics: Vec<_> = metadata.topics.iter().map(|topic| (&*topic.name, topic.message_count)).collect();
+    assert_eq!(topics, [("/a", 4000), ("/b", 2000)]);
+    assert_eq!(metadata.topics[0].type_hash.as_deref(), Some("RIHS01_df66"));
+    let files: Vec<_> = metadata.files.iter().map(|file| (&*file.path, file.message_count)).collect();
+    assert_eq!(files, [("bag_0.db3", 3000), ("bag_1.db3", 3000)]);
 }
 
 #[test]

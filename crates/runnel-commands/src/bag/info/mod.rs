@@ -244,7 +244,7 @@ mod tests {
             "             std_msgs/String [992c]",
             "topics:      /b          1 msg     : a/msg/B (definition unknown)",
             "             /chatter   66 msgs    : std_msgs/String (2 connections)",
-            "unfinished:  the bag has no index. Try: runnel bag reindex x.mcap",
+            "unfinished:  it has no index. Try: runnel bag reindex x.mcap",
             "damage:      byte 5: bad",
         ];
         assert_eq!(rows, expected);

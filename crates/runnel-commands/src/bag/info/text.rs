@@ -6,6 +6,7 @@ use runnel_bag::{ChunkTotals, Compression, Format};
 
 use super::times::{date, duration, seconds};
 use super::{BagInfo, Calls, Topic};
+use crate::bag::files::unfinished;
 use crate::bag::quantity::size;
 use crate::output::{lines, shown};
 
@@ -31,7 +32,8 @@ impl BagInfo {
             rows.extend((!calls.is_empty()).then(|| (name, call_lines(calls))));
         }
         if !self.summary.is_finished {
-            let why = format!("the bag has no index. Try: runnel bag reindex {}", self.path);
+            let why = unfinished(self.summary.format);
+            let why = format!("{why}. Try: runnel bag reindex {}", self.path);
             rows.push(("unfinished", vec![why]));
         }
         rows.extend(self.damage.iter().map(|damage| ("damage", vec![damage.clone()])));

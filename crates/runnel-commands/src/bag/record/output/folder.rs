@@ -132,7 +132,10 @@ impl Bags for OutputFolder {
 
     fn failed(&self, error: &Error) -> CliError {
         match failed(self.current.as_deref().unwrap_or(&self.path), error) {
-            CliError::Failed(why) => CliError::Failed(format!("{why}. Everything before can be read")),
+            CliError::Failed(why) => CliError::Failed(format!(
+                "{why}. Everything before can be read. Try: runnel bag reindex {}",
+                self.path.display()
+            )),
             other => other,
         }
     }

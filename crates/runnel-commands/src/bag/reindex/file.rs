@@ -1,56 +1,34 @@
-//! `runnel bag reindex`
+//! Repair of a file.
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueHint;
+use runnel_bag::BagReader;
+use runnel_bag::mcap::Profile;
+use runnel_bag::rosbag2::BACKUP;
 
-use super::files::{ACTIVE, appended};
-use super::inputs::{Inputs, Wanted};
-use super::new_bag::NewBag;
-use super::transfer::{Transferred, transfer};
-use crate::cli_context::CliContext;
+use crate::bag::files::{ACTIVE, appended};
+use crate::bag::inputs::{Inputs, Wanted};
+use crate::bag::new_bag::{NewBag, profile};
+use crate::bag::transfer::{Transferred, transfer};
 use crate::error::CliError;
 
-/// Repair bags: write what can be read, with an index
-///
-/// FILE.bag is kept as FILE.orig.bag. From FILE.bag.active, FILE.bag is written.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The files
-    #[arg(required = true, value_name = "BAG", value_hint = ValueHint::FilePath)]
-    pub bags: Vec<PathBuf>,
-
-    /// Write to this file, and leave the bag as it is
-    #[arg(short = 'O', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output_name: Option<PathBuf>,
-
-    /// Also write bags anew that are whole
-    #[arg(short, long)]
-    pub force: bool,
+/// Whether nothing of a bag has to be repaired.
+pub(super) fn is_whole(reader: &dyn BagReader) -> bool {
+    reader.summary().is_finished && reader.damage().is_none()
 }
 
-pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    if args.output_name.is_some() && args.bags.len() > 1 {
-        return Err(CliError::Usage("--output-name needs a single bag".into()));
-    }
-    for path in &args.bags {
-        match repair(path, args)? {
-            Some(done) => done.print(cli)?,
-            None => cli.output.note(&format!("{}: it has its index", path.display())),
-        }
-    }
-    Ok(())
-}
-
-/// Repairs a bag, unless it is whole.
-fn repair(path: &Path, args: &Args) -> Result<Option<Transferred>, CliError> {
+/// Repairs a bag, unless it is whole: into the file `output`, or in its place.
+pub(super) fn repair(
+    path: &Path,
+    output: Option<&Path>,
+    force: bool,
+) -> Result<Option<Transferred>, CliError> {
     let mut inputs = Inputs::open(&[path.to_owned()])?;
-    let reader = &inputs.bags()[0].reader;
-    if reader.summary().is_finished && reader.damage().is_none() && !args.force {
+    if is_whole(&*inputs.bags()[0].reader) && !force {
         return Ok(None);
     }
     let new = NewBag::like(&inputs.bags()[0])?;
-    match args.output_name.clone().or_else(|| complete_name(path)) {
+    match output.map(Path::to_owned).or_else(|| complete_name(path)) {
         Some(target) => {
             let output = new.create(&target, &inputs)?;
             transfer(&mut inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone())).map(Some)
@@ -64,7 +42,18 @@ fn repair(path: &Path, args: &Args) -> Result<Option<Transferred>, CliError> {
 /// # Errors
 /// When that name is taken, or the new bag cannot be written.
 pub fn rewrite(path: &Path, inputs: &mut Inputs, new: NewBag) -> Result<Transferred, CliError> {
-    let output = new.replace(path, backup_name(path), inputs)?;
+    let profile = profile(inputs.channels());
+    rewrite_as(path, inputs, new, profile)
+}
+
+/// As [`rewrite`], with this profile if it is MCAP.
+pub(super) fn rewrite_as(
+    path: &Path,
+    inputs: &mut Inputs,
+    new: NewBag,
+    profile: Profile,
+) -> Result<Transferred, CliError> {
+    let output = new.replace(path, backup_name(path), inputs, profile)?;
     transfer(inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()))
 }
 
@@ -74,8 +63,8 @@ fn complete_name(path: &Path) -> Option<PathBuf> {
 }
 
 /// The name that rosbag gives the damaged bag: `x.orig.bag`.
-fn backup_name(path: &Path) -> PathBuf {
-    let backup = appended(&path.with_extension(""), ".orig");
+pub(super) fn backup_name(path: &Path) -> PathBuf {
+    let backup = appended(&path.with_extension(""), BACKUP);
     match path.extension() {
         Some(extension) => {
             let mut name = backup.into_os_string();
