@@ -1,7 +1,10 @@
 //! The program `runnel` as users and scripts start it.
 
 mod advice;
+mod bag_kills;
+mod bag_player;
 mod bag_recorder;
+mod bag_scene;
 mod bench;
 mod bridge;
 mod command_line;
