@@ -8,8 +8,9 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use runnel_bag::disk::MemoryDisk;
 use runnel_bag::mcap::{Profile, Reader, Writer};
-use runnel_bag::{Attachment, BagReader, BagWriter, Channel, ChannelId, Compression, Encoding, Metadata, NewMessage, Schema,
-    SchemaLanguage, Selection,
+use runnel_bag::{
+    Attachment, BagReader, BagWriter, Channel, ChannelId, Compression, Encoding, Metadata, NewMessage,
+    Schema, SchemaLanguage, Selection,
 };
 
 /// Most steps: each compressed chunk begins with megabytes of buffers.
