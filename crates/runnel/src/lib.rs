@@ -130,6 +130,7 @@ pub use runtime::polling::PollingPolicy;
 pub use runtime::wait_set::{WaitKey, WaitSet};
 pub use services::client::Client;
 pub use services::dynamic_client::DynamicClient;
+pub use services::dynamic_service::DynamicResponder;
 pub use services::introspection::ServiceIntrospectionState;
 pub use services::pending_response::PendingResponse;
 pub use services::responder::{RequestId, Responder};

@@ -1,0 +1,6 @@
+//! Guests in text form, compiled and run by the host.
+
+mod echo;
+mod guests;
+mod hostile;
+mod programs;
