@@ -10,8 +10,8 @@
 // - a record is a pointer to its fields, in order and aligned as in C
 // - a function that can fail, or that returns bytes, returns an `i32`: 0 or a positive value on success, or the negative
 //   number of an `error`: -1 - its position
-// - a returned handle is that positive value; each other value that a successful function returns goes to a pointer, which
-//   is one more parameter
+// - a returned handle or other `u32` is that positive value; each other value that a successful function returns goes to a
+//   pointer, which is one more parameter
 // - returned bytes go to a pointer and a capacity, which are two more parameters. The `i32` is their length. If that is
 //   more than the capacity, nothing is written, and the caller tries again
 //
@@ -135,18 +135,18 @@ typedef enum runnel_event_kind {
   /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
   /// `reject-goal`.
   RUNNEL_EVENT_KIND_GOAL_REQUEST = 5,
-  /// A client wants to cancel the goal `id`, which waits for `accept-cancel` or `reject-cancel`.
+  /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
   RUNNEL_EVENT_KIND_CANCEL_REQUEST = 6,
-  /// The server has accepted the goal `id` of a client (`status` is 0), or rejected it.
-  RUNNEL_EVENT_KIND_GOAL_RESPONSE = 7,
   /// The payload is feedback on the goal `id` of a client.
-  RUNNEL_EVENT_KIND_FEEDBACK = 8,
-  /// The goal `id` of a client has ended. `status` is one of `action_msgs/GoalStatus`, the payload is the result.
-  RUNNEL_EVENT_KIND_GOAL_RESULT = 9,
+  RUNNEL_EVENT_KIND_FEEDBACK = 7,
+  /// The goal `id` of a client has ended. The payload is the result, and `status` one of `action_msgs/GoalStatus`: 4
+  /// succeeded, 5 canceled, 6 aborted. If the status is negative, the goal was rejected (`failed`) or is lost
+  /// (`unavailable`), and the payload is the reason.
+  RUNNEL_EVENT_KIND_GOAL_RESULT = 8,
   /// A parameter was changed from outside. The payload is an `rcl_interfaces/Parameter`.
-  RUNNEL_EVENT_KIND_PARAMETER = 10,
+  RUNNEL_EVENT_KIND_PARAMETER = 9,
   /// The node is to end: it returns from its main function.
-  RUNNEL_EVENT_KIND_SHUTDOWN = 11,
+  RUNNEL_EVENT_KIND_SHUTDOWN = 10,
 } runnel_event_kind;
 
 /// What has happened. Times are nanoseconds since 1970; what is not known is the type's lowest value, or 0 in `sequence`
@@ -221,7 +221,7 @@ RUNNEL_IMPORT("publish")
 int32_t runnel_publish(runnel_handle publisher, const void *message, size_t message_length);
 
 RUNNEL_IMPORT("subscription-count")
-int32_t runnel_subscription_count(runnel_handle publisher, uint32_t *result);
+int32_t runnel_subscription_count(runnel_handle publisher);
 
 RUNNEL_IMPORT("create-subscription")
 int32_t runnel_create_subscription(
@@ -232,7 +232,7 @@ int32_t runnel_create_subscription(
     const runnel_qos *qos);
 
 RUNNEL_IMPORT("publisher-count")
-int32_t runnel_publisher_count(runnel_handle subscription, uint32_t *result);
+int32_t runnel_publisher_count(runnel_handle subscription);
 
 RUNNEL_IMPORT("create-client")
 int32_t runnel_create_client(
@@ -243,7 +243,7 @@ int32_t runnel_create_client(
 
 /// 1 if the service is there, otherwise 0.
 RUNNEL_IMPORT("service-is-ready")
-int32_t runnel_service_is_ready(runnel_handle client, uint32_t *result);
+int32_t runnel_service_is_ready(runnel_handle client);
 
 /// Sends a request. The event `response` follows, at the latest after `timeout` nanoseconds (0: no limit).
 RUNNEL_IMPORT("call")
@@ -276,9 +276,9 @@ int32_t runnel_create_action_client(
 
 /// 1 if the server is there, otherwise 0.
 RUNNEL_IMPORT("action-is-ready")
-int32_t runnel_action_is_ready(runnel_handle client, uint32_t *result);
+int32_t runnel_action_is_ready(runnel_handle client);
 
-/// Sends a goal. The events `goal-response`, `feedback` and `goal-result` follow.
+/// Sends a goal. The events `feedback` and `goal-result` follow.
 RUNNEL_IMPORT("send-goal")
 int32_t runnel_send_goal(runnel_handle client, const void *goal, size_t goal_length, uint64_t *result);
 
@@ -298,23 +298,19 @@ int32_t runnel_accept_goal(uint64_t goal);
 RUNNEL_IMPORT("reject-goal")
 int32_t runnel_reject_goal(uint64_t goal, const char *why, size_t why_length);
 
-RUNNEL_IMPORT("accept-cancel")
-int32_t runnel_accept_cancel(uint64_t goal);
-
 RUNNEL_IMPORT("reject-cancel")
 int32_t runnel_reject_cancel(uint64_t goal);
 
 RUNNEL_IMPORT("publish-feedback")
 int32_t runnel_publish_feedback(uint64_t goal, const void *feedback, size_t feedback_length);
 
-/// Ends a goal with a status of `action_msgs/GoalStatus`: 4 succeeded, 5 canceled, 6 aborted. Only ROS 1 clients get the
-/// text.
+/// Ends a goal with a status of `action_msgs/GoalStatus`: 4 succeeded, 5 canceled, 6 aborted. The text is for people.
 RUNNEL_IMPORT("finish-goal")
 int32_t runnel_finish_goal(
     uint64_t goal,
     int32_t status,
-    const char *text, size_t text_length,
-    const void *response, size_t response_length);
+    const void *response, size_t response_length,
+    const char *text, size_t text_length);
 
 /// Declares a parameter. The default is an `rcl_interfaces/ParameterValue` in CDR, as is the value that the parameter has
 /// then: the default, or what the command line or a file gives.

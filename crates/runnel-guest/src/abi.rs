@@ -10,8 +10,8 @@
 //! - a record is a pointer to its fields, in order and aligned as in C
 //! - a function that can fail, or that returns bytes, returns an `i32`: 0 or a positive value on success, or the negative
 //!   number of an `error`: -1 - its position
-//! - a returned handle is that positive value; each other value that a successful function returns goes to a pointer, which
-//!   is one more parameter
+//! - a returned handle or other `u32` is that positive value; each other value that a successful function returns goes to a
+//!   pointer, which is one more parameter
 //! - returned bytes go to a pointer and a capacity, which are two more parameters. The `i32` is their length. If that is
 //!   more than the capacity, nothing is written, and the caller tries again
 //!
@@ -191,18 +191,18 @@ impl EventKind {
     /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
     /// `reject-goal`.
     pub const GOAL_REQUEST: Self = Self(5);
-    /// A client wants to cancel the goal `id`, which waits for `accept-cancel` or `reject-cancel`.
+    /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
     pub const CANCEL_REQUEST: Self = Self(6);
-    /// The server has accepted the goal `id` of a client (`status` is 0), or rejected it.
-    pub const GOAL_RESPONSE: Self = Self(7);
     /// The payload is feedback on the goal `id` of a client.
-    pub const FEEDBACK: Self = Self(8);
-    /// The goal `id` of a client has ended. `status` is one of `action_msgs/GoalStatus`, the payload is the result.
-    pub const GOAL_RESULT: Self = Self(9);
+    pub const FEEDBACK: Self = Self(7);
+    /// The goal `id` of a client has ended. The payload is the result, and `status` one of `action_msgs/GoalStatus`: 4
+    /// succeeded, 5 canceled, 6 aborted. If the status is negative, the goal was rejected (`failed`) or is lost
+    /// (`unavailable`), and the payload is the reason.
+    pub const GOAL_RESULT: Self = Self(8);
     /// A parameter was changed from outside. The payload is an `rcl_interfaces/Parameter`.
-    pub const PARAMETER: Self = Self(10);
+    pub const PARAMETER: Self = Self(9);
     /// The node is to end: it returns from its main function.
-    pub const SHUTDOWN: Self = Self(11);
+    pub const SHUTDOWN: Self = Self(10);
 }
 
 /// What has happened. Times are nanoseconds since 1970; what is not known is the type's lowest value, or 0 in `sequence`
@@ -293,7 +293,7 @@ unsafe extern "C" {
 
     /// `subscription-count`.
     #[link_name = "subscription-count"]
-    pub fn subscription_count(publisher: Handle, result: *mut u32) -> i32;
+    pub fn subscription_count(publisher: Handle) -> i32;
 
     /// `create-subscription`.
     #[link_name = "create-subscription"]
@@ -309,7 +309,7 @@ unsafe extern "C" {
 
     /// `publisher-count`.
     #[link_name = "publisher-count"]
-    pub fn publisher_count(subscription: Handle, result: *mut u32) -> i32;
+    pub fn publisher_count(subscription: Handle) -> i32;
 
     /// `create-client`.
     #[link_name = "create-client"]
@@ -324,7 +324,7 @@ unsafe extern "C" {
 
     /// 1 if the service is there, otherwise 0.
     #[link_name = "service-is-ready"]
-    pub fn service_is_ready(client: Handle, result: *mut u32) -> i32;
+    pub fn service_is_ready(client: Handle) -> i32;
 
     /// Sends a request. The event `response` follows, at the latest after `timeout` nanoseconds (0: no limit).
     #[link_name = "call"]
@@ -368,9 +368,9 @@ unsafe extern "C" {
 
     /// 1 if the server is there, otherwise 0.
     #[link_name = "action-is-ready"]
-    pub fn action_is_ready(client: Handle, result: *mut u32) -> i32;
+    pub fn action_is_ready(client: Handle) -> i32;
 
-    /// Sends a goal. The events `goal-response`, `feedback` and `goal-result` follow.
+    /// Sends a goal. The events `feedback` and `goal-result` follow.
     #[link_name = "send-goal"]
     pub fn send_goal(client: Handle, goal: *const u8, goal_length: usize, result: *mut u64) -> i32;
 
@@ -397,10 +397,6 @@ unsafe extern "C" {
     #[link_name = "reject-goal"]
     pub fn reject_goal(goal: u64, why: *const u8, why_length: usize) -> i32;
 
-    /// `accept-cancel`.
-    #[link_name = "accept-cancel"]
-    pub fn accept_cancel(goal: u64) -> i32;
-
     /// `reject-cancel`.
     #[link_name = "reject-cancel"]
     pub fn reject_cancel(goal: u64) -> i32;
@@ -409,16 +405,15 @@ unsafe extern "C" {
     #[link_name = "publish-feedback"]
     pub fn publish_feedback(goal: u64, feedback: *const u8, feedback_length: usize) -> i32;
 
-    /// Ends a goal with a status of `action_msgs/GoalStatus`: 4 succeeded, 5 canceled, 6 aborted. Only ROS 1 clients get the
-    /// text.
+    /// Ends a goal with a status of `action_msgs/GoalStatus`: 4 succeeded, 5 canceled, 6 aborted. The text is for people.
     #[link_name = "finish-goal"]
     pub fn finish_goal(
         goal: u64,
         status: i32,
-        text: *const u8,
-        text_length: usize,
         response: *const u8,
         response_length: usize,
+        text: *const u8,
+        text_length: usize,
     ) -> i32;
 
     /// Declares a parameter. The default is an `rcl_interfaces/ParameterValue` in CDR, as is the value that the parameter has

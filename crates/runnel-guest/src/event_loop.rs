@@ -125,20 +125,15 @@ fn defer(event: Event, payload: Vec<u8>) {
 }
 
 fn dispatch(event: &Event, payload: &[u8]) {
-    let is_last = match event.kind {
-        EventKind::RESPONSE | EventKind::GOAL_RESULT => true,
-        EventKind::GOAL_RESPONSE => event.status != 0,
-        _ => false,
-    };
     let source = match event.kind {
         EventKind::NONE | EventKind::SHUTDOWN => return,
         EventKind::RESPONSE => Source::Call(event.id),
-        EventKind::GOAL_RESPONSE | EventKind::FEEDBACK | EventKind::GOAL_RESULT => Source::Goal(event.id),
+        EventKind::FEEDBACK | EventKind::GOAL_RESULT => Source::Goal(event.id),
         EventKind::PARAMETER => return dispatch_parameter(event, payload),
         _ => Source::Entity(event.handle),
     };
     run(source, event, payload);
-    if is_last {
+    if matches!(event.kind, EventKind::RESPONSE | EventKind::GOAL_RESULT) {
         remove(source);
     }
 }

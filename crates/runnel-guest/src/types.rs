@@ -41,7 +41,7 @@ impl Type {
     ) -> Result<Handle, Error> {
         match create(self.name) {
             Err(refused @ Error::Invalid(_)) => {
-                host::define_type(self.name, &joined(&self.definitions)).or(Err(refused))?;
+                define(self.name, &self.definitions).or(Err(refused))?;
                 create(self.name)
             }
             created => created,
@@ -53,21 +53,25 @@ fn definition<M: Message>(encoding: Encoding) -> &'static str {
     if encoding.is_ros1() { M::DEFINITION } else { M::ROS2_DEFINITION }
 }
 
-/// The parts with lines of three hyphens between them, then what they depend on, each definition once.
-fn joined(parts: &[&str]) -> String {
-    let mut text = String::new();
-    let mut sections: Vec<&str> = Vec::new();
+/// Gives the host the definition of a type in parts, and those of the messages that it depends on.
+fn define(name: &str, parts: &[&str]) -> Result<(), Error> {
+    let mut own = String::new();
     for (index, part) in parts.iter().enumerate() {
-        let mut of_part = part.split(RULE);
-        text.push_str(if index > 0 { "---\n" } else { "" });
-        text.push_str(of_part.next().unwrap_or_default());
-        text.push('\n');
-        for section in of_part {
-            if !sections.contains(&section) {
-                sections.push(section);
+        let mut sections = part.split(RULE);
+        own.push_str(if index > 0 { "---\n" } else { "" });
+        own.push_str(sections.next().unwrap_or_default());
+        own.push('\n');
+        for section in sections {
+            if let Some((name, definition)) = named(section) {
+                host::define_type(name, definition)?;
             }
         }
     }
-    sections.into_iter().for_each(|section| text.extend([RULE, section]));
-    text
+    host::define_type(name, &own)
+}
+
+/// The name and the text of a further definition.
+fn named(section: &str) -> Option<(&str, &str)> {
+    let (_, after_mark) = section.split_once("MSG: ")?;
+    after_mark.split_once('\n')
 }

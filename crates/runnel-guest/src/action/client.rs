@@ -23,7 +23,7 @@ use crate::types::Type;
 pub struct GoalOutcome<R> {
     /// One of the final states.
     pub status: GoalStatus,
-    /// Why the goal is lost; otherwise empty.
+    /// Why the goal is lost or was rejected; otherwise empty.
     pub text: String,
     /// The result, if the server has sent one: not if the goal is lost or rejected.
     pub result: Option<R>,
@@ -111,13 +111,12 @@ impl<A: Action> ActionClient<A> {
         let (inner, followed, mut done) = (Arc::clone(&self.inner), Arc::clone(&status), Some(done));
         let on_event = move |event: &Event, payload: &[u8]| {
             if event.kind == EventKind::FEEDBACK {
+                set(&followed, GoalStatus::Active);
                 return inner.read(payload).into_iter().for_each(|message| feedback(&message));
             }
             let outcome = inner.outcome::<A>(event, payload);
             set(&followed, outcome.status);
-            if outcome.status.is_terminal()
-                && let Some(done) = done.take()
-            {
+            if let Some(done) = done.take() {
                 done(outcome);
             }
         };
@@ -127,18 +126,14 @@ impl<A: Action> ActionClient<A> {
 }
 
 impl ClientInner {
-    /// What an event other than feedback says of the goal.
+    /// How a goal has ended.
     fn outcome<A: Action>(&self, event: &Event, payload: &[u8]) -> GoalOutcome<A::Result> {
-        let (status, result) = match (event.kind, event.status) {
-            (EventKind::GOAL_RESPONSE, 0) => (GoalStatus::Active, None),
-            (EventKind::GOAL_RESPONSE, _) => (GoalStatus::Rejected, None),
-            (_, number) => (GoalStatus::of_number(number), self.read(payload)),
-        };
+        let status = GoalStatus::of_number(event.status);
         match status {
-            GoalStatus::Lost => {
+            GoalStatus::Rejected | GoalStatus::Lost => {
                 GoalOutcome { status, text: String::from_utf8_lossy(payload).into_owned(), result: None }
             }
-            _ => GoalOutcome { status, text: String::new(), result },
+            _ => GoalOutcome { status, text: String::new(), result: self.read(payload) },
         }
     }
 
@@ -158,7 +153,7 @@ fn set(status: &Mutex<GoalStatus>, to: GoalStatus) {
 }
 
 impl<A: Action> ClientGoalHandle<A> {
-    /// The goal's status, as far as the events that the context has received tell.
+    /// The goal's status: pending until the first feedback, then active until its end.
     pub fn status(&self) -> GoalStatus {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }

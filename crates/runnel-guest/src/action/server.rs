@@ -42,7 +42,7 @@ struct ServerGoal<A: Action> {
 
 struct State {
     status: GoalStatus,
-    /// While the cancel callback decides: the status to which a refusal returns.
+    /// While the cancel callback runs: the status to which a refusal returns.
     before_cancel: Option<GoalStatus>,
 }
 
@@ -108,7 +108,7 @@ impl ServerInner {
         }
     }
 
-    /// Asks the program whether a goal may be canceled, and answers.
+    /// Asks the program whether a goal may be canceled. The host takes silence for yes.
     fn cancel<A: Action>(
         &self,
         id: u64,
@@ -123,7 +123,7 @@ impl ServerInner {
         };
         *goal.state() = State { status: requested, before_cancel: Some(status) };
         on_cancel(ServerGoalHandle { goal: Arc::clone(&goal) });
-        self.report(goal.accept_cancel());
+        goal.state().before_cancel = None;
     }
 
     fn report(&self, done: Result<(), Error>) {
@@ -138,15 +138,8 @@ impl<A: Action> ServerGoal<A> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts a cancel request that awaits the decision. The host gets this before the end of the goal.
-    fn accept_cancel(&self) -> Result<(), Error> {
-        let is_awaited = self.state().before_cancel.take().is_some();
-        if is_awaited { actions::accept_cancel(self.id) } else { Ok(()) }
-    }
-
     /// Ends the goal.
     fn finish(&self, status: GoalStatus, result: &A::Result, text: &str) -> Result<(), Error> {
-        self.accept_cancel()?;
         let (id, number) = (self.id, status.number());
         let sent =
             encoded(result, self.server.encoding, |bytes| actions::finish_goal(id, number, text, bytes));
@@ -158,7 +151,6 @@ impl<A: Action> ServerGoal<A> {
 
     /// Rejects the goal.
     fn reject(&self, text: &str) -> Result<(), Error> {
-        self.accept_cancel()?;
         actions::reject_goal(self.id, text)?;
         self.state().status = GoalStatus::Rejected;
         Ok(())

@@ -4,6 +4,8 @@ use std::fmt;
 
 use runnel_msgs::action_msgs::msg::GoalStatus as Number;
 
+use crate::abi;
+
 /// The status of a goal. The names are those of actionlib; ROS 2 has fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -41,9 +43,11 @@ impl GoalStatus {
         matches!(self, Self::Recalling | Self::Preempting)
     }
 
-    /// The final status of this number in `action_msgs/GoalStatus`.
+    /// The final status of this number in `action_msgs/GoalStatus`, or of the error with which the host says that there is
+    /// no result.
     pub(super) fn of_number(number: i32) -> Self {
         match i8::try_from(number) {
+            _ if number == abi::Error::FAILED.0 => Self::Rejected,
             Ok(Number::STATUS_SUCCEEDED) => Self::Succeeded,
             Ok(Number::STATUS_CANCELED) => Self::Preempted,
             Ok(Number::STATUS_ABORTED) => Self::Aborted,

@@ -1,6 +1,6 @@
 //! Actions and their clients.
 
-use super::{done, handle, value};
+use super::{done, number, value};
 use crate::abi::{self, Encoding, Handle};
 use crate::error::Error;
 
@@ -12,13 +12,12 @@ pub(crate) fn create_action_client(
 ) -> Result<Handle, Error> {
     let (action, type_name) = ((action.as_ptr(), action.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts.
-    handle(unsafe { abi::create_action_client(node, action.0, action.1, type_name.0, type_name.1, encoding) })
+    number(unsafe { abi::create_action_client(node, action.0, action.1, type_name.0, type_name.1, encoding) })
 }
 
 pub(crate) fn action_is_ready(client: Handle) -> Result<bool, Error> {
-    // SAFETY: the host writes one number.
-    let is_ready: u32 = value(|is_ready| unsafe { abi::action_is_ready(client, is_ready) })?;
-    Ok(is_ready != 0)
+    // SAFETY: it has no pointers.
+    number(unsafe { abi::action_is_ready(client) }).map(|is_ready| is_ready != 0)
 }
 
 /// Sends a goal; returns its id.
@@ -40,7 +39,7 @@ pub(crate) fn create_action_server(
 ) -> Result<Handle, Error> {
     let (action, type_name) = ((action.as_ptr(), action.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts.
-    handle(unsafe { abi::create_action_server(node, action.0, action.1, type_name.0, type_name.1, encoding) })
+    number(unsafe { abi::create_action_server(node, action.0, action.1, type_name.0, type_name.1, encoding) })
 }
 
 pub(crate) fn accept_goal(goal: u64) -> Result<(), Error> {
@@ -51,11 +50,6 @@ pub(crate) fn accept_goal(goal: u64) -> Result<(), Error> {
 pub(crate) fn reject_goal(goal: u64, why: &str) -> Result<(), Error> {
     // SAFETY: the host reads the text.
     done(unsafe { abi::reject_goal(goal, why.as_ptr(), why.len()) })
-}
-
-pub(crate) fn accept_cancel(goal: u64) -> Result<(), Error> {
-    // SAFETY: it has no pointers.
-    done(unsafe { abi::accept_cancel(goal) })
 }
 
 pub(crate) fn reject_cancel(goal: u64) -> Result<(), Error> {
@@ -71,5 +65,5 @@ pub(crate) fn publish_feedback(goal: u64, feedback: &[u8]) -> Result<(), Error> 
 pub(crate) fn finish_goal(goal: u64, status: i32, text: &str, result: &[u8]) -> Result<(), Error> {
     let (text, result) = ((text.as_ptr(), text.len()), (result.as_ptr(), result.len()));
     // SAFETY: the host reads the text and the bytes.
-    done(unsafe { abi::finish_goal(goal, status, text.0, text.1, result.0, result.1) })
+    done(unsafe { abi::finish_goal(goal, status, result.0, result.1, text.0, text.1) })
 }

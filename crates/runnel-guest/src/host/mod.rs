@@ -38,7 +38,7 @@ pub(crate) fn define_type(name: &str, definition: &str) -> Result<(), Error> {
 
 pub(crate) fn create_node(name: &str) -> Result<Handle, Error> {
     // SAFETY: the host reads the text.
-    handle(unsafe { abi::create_node(name.as_ptr(), name.len()) })
+    number(unsafe { abi::create_node(name.as_ptr(), name.len()) })
 }
 
 pub(crate) fn node_name(node: Handle) -> Result<String, Error> {
@@ -81,7 +81,7 @@ pub(crate) fn create_timer(
     oneshot: bool,
 ) -> Result<Handle, Error> {
     // SAFETY: it has no pointers.
-    handle(unsafe { abi::create_timer(node, nanoseconds(period), clock, oneshot) })
+    number(unsafe { abi::create_timer(node, nanoseconds(period), clock, oneshot) })
 }
 
 pub(crate) fn cancel_timer(timer: Handle) -> Result<(), Error> {
@@ -111,13 +111,13 @@ pub(crate) fn log(node: Handle, severity: Severity, text: &str) {
     unsafe { abi::log(node, severity, text.as_ptr(), text.len()) };
 }
 
-/// The positive value of a successful call.
-fn handle(code: i32) -> Result<u32, Error> {
+/// The positive value of a successful call: a handle or a count.
+fn number(code: i32) -> Result<u32, Error> {
     u32::try_from(code).map_err(|_| Error::of_host(abi::Error(code), last_error()))
 }
 
 fn done(code: i32) -> Result<(), Error> {
-    handle(code).map(|_| ())
+    number(code).map(|_| ())
 }
 
 /// A value that the host writes through a pointer.
@@ -158,7 +158,7 @@ fn text(write: impl FnMut(*mut u8, usize) -> i32) -> Result<String, Error> {
 fn fill(bytes: &mut Vec<u8>, mut write: impl FnMut(*mut u8, usize) -> i32) -> Result<(), Error> {
     bytes.clear();
     loop {
-        let length = handle(write(bytes.as_mut_ptr(), bytes.capacity()))? as usize;
+        let length = number(write(bytes.as_mut_ptr(), bytes.capacity()))? as usize;
         if length <= bytes.capacity() {
             // SAFETY: `write` has initialized that many bytes.
             unsafe { bytes.set_len(length) };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{done, handle, nanoseconds, value};
+use super::{done, nanoseconds, number, value};
 use crate::abi::{self, Encoding, Handle};
 use crate::error::Error;
 
@@ -14,13 +14,12 @@ pub(crate) fn create_client(
 ) -> Result<Handle, Error> {
     let (service, type_name) = ((service.as_ptr(), service.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts.
-    handle(unsafe { abi::create_client(node, service.0, service.1, type_name.0, type_name.1, encoding) })
+    number(unsafe { abi::create_client(node, service.0, service.1, type_name.0, type_name.1, encoding) })
 }
 
 pub(crate) fn service_is_ready(client: Handle) -> Result<bool, Error> {
-    // SAFETY: the host writes one number.
-    let is_ready: u32 = value(|is_ready| unsafe { abi::service_is_ready(client, is_ready) })?;
-    Ok(is_ready != 0)
+    // SAFETY: it has no pointers.
+    number(unsafe { abi::service_is_ready(client) }).map(|is_ready| is_ready != 0)
 }
 
 /// Sends a request; returns the call. Without a `timeout` there is no limit.
@@ -39,7 +38,7 @@ pub(crate) fn create_service(
 ) -> Result<Handle, Error> {
     let (service, type_name) = ((service.as_ptr(), service.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts.
-    handle(unsafe { abi::create_service(node, service.0, service.1, type_name.0, type_name.1, encoding) })
+    number(unsafe { abi::create_service(node, service.0, service.1, type_name.0, type_name.1, encoding) })
 }
 
 pub(crate) fn respond(request: u64, response: &[u8]) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Publishers and subscriptions.
 
-use super::{done, handle, value};
+use super::{done, number};
 use crate::abi::{self, Encoding, Handle, Qos};
 use crate::error::Error;
 
@@ -13,7 +13,7 @@ pub(crate) fn create_publisher(
 ) -> Result<Handle, Error> {
     let (topic, type_name) = ((topic.as_ptr(), topic.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts and the record.
-    handle(unsafe { abi::create_publisher(node, topic.0, topic.1, type_name.0, type_name.1, encoding, qos) })
+    number(unsafe { abi::create_publisher(node, topic.0, topic.1, type_name.0, type_name.1, encoding, qos) })
 }
 
 pub(crate) fn publish(publisher: Handle, message: &[u8]) -> Result<(), Error> {
@@ -22,8 +22,8 @@ pub(crate) fn publish(publisher: Handle, message: &[u8]) -> Result<(), Error> {
 }
 
 pub(crate) fn subscription_count(publisher: Handle) -> Result<u32, Error> {
-    // SAFETY: the host writes one number.
-    value(|count| unsafe { abi::subscription_count(publisher, count) })
+    // SAFETY: it has no pointers.
+    number(unsafe { abi::subscription_count(publisher) })
 }
 
 pub(crate) fn create_subscription(
@@ -35,12 +35,12 @@ pub(crate) fn create_subscription(
 ) -> Result<Handle, Error> {
     let (topic, type_name) = ((topic.as_ptr(), topic.len()), (type_name.as_ptr(), type_name.len()));
     // SAFETY: the host reads the texts and the record.
-    handle(unsafe {
+    number(unsafe {
         abi::create_subscription(node, topic.0, topic.1, type_name.0, type_name.1, encoding, qos)
     })
 }
 
 pub(crate) fn publisher_count(subscription: Handle) -> Result<u32, Error> {
-    // SAFETY: the host writes one number.
-    value(|count| unsafe { abi::publisher_count(subscription, count) })
+    // SAFETY: it has no pointers.
+    number(unsafe { abi::publisher_count(subscription) })
 }

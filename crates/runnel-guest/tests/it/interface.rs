@@ -194,13 +194,8 @@ fn parameter_kind(resolve: &Resolve, of: &Type) -> ParameterKind {
 fn result(resolve: &Resolve, of: &Type, parameters: &mut Vec<Parameter>) -> Option<Scalar> {
     match kind(resolve, of) {
         Some(TypeDefKind::Result(result)) => {
-            let handle = Scalar::Named("handle".to_owned());
-            match &result.ok {
-                // The handle is the positive value.
-                Some(of) if kind(resolve, of).is_none_or(|_| !is_named(resolve, of, &handle)) => {
-                    out(resolve, of, parameters);
-                }
-                _ => {}
+            if let Some(of) = result.ok.as_ref().filter(|of| !is_u32(resolve, of)) {
+                out(resolve, of, parameters);
             }
             Some(Scalar::S32)
         }
@@ -212,8 +207,12 @@ fn result(resolve: &Resolve, of: &Type, parameters: &mut Vec<Parameter>) -> Opti
     }
 }
 
-fn is_named(resolve: &Resolve, of: &Type, named: &Scalar) -> bool {
-    matches!(of, Type::Id(id) if resolve.types[*id].name.is_some() && scalar(resolve, of) == *named)
+/// Whether a value is what a successful function itself returns.
+fn is_u32(resolve: &Resolve, of: &Type) -> bool {
+    match kind(resolve, of) {
+        Some(TypeDefKind::Type(alias)) => is_u32(resolve, alias),
+        _ => *of == Type::U32,
+    }
 }
 
 /// Adds the parameters through which the host returns a value.
