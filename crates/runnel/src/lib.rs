@@ -120,6 +120,7 @@ pub use runnel_core as core;
 pub use runnel_core::bounds::LengthBeyondLimit;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::{Duration as RosDuration, Time};
+pub use runnel_io::clock::monotonic as steady_time;
 pub use runnel_msgs as msgs;
 pub use runnel_msgs::include_interfaces;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
