@@ -2,8 +2,10 @@
 //! and the exit. There are no files and no sockets: what the host holds of these cannot move with the node.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::time::Duration;
 
+use runnel::core::sanitize;
 use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
@@ -255,9 +257,15 @@ impl Console {
     }
 }
 
+/// Writes a line. What would steer the terminal is shown as text: the node is not trusted.
 fn put(is_error: bool, line: &mut Vec<u8>) {
-    use std::io::Write;
+    let text = String::from_utf8_lossy(line);
+    let shown = sanitize::block(&text);
     // A closed console is no reason to end a node.
-    _ = if is_error { std::io::stderr().write_all(line) } else { std::io::stdout().write_all(line) };
+    _ = if is_error {
+        io::stderr().write_all(shown.as_bytes())
+    } else {
+        io::stdout().write_all(shown.as_bytes())
+    };
     line.clear();
 }
