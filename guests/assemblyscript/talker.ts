@@ -6,7 +6,7 @@ const RELIABLE: u32 = 1;
 const CDR: i32 = 1;
 const ROS_TIME: i32 = 0;
 const TIMER: u32 = 2;
-const SHUTDOWN: u32 = 11;
+const SHUTDOWN: u32 = 10;
 const EVENT_SIZE: i32 = 64;
 
 @external("runnel:guest/host@0.1.0", "create-node")

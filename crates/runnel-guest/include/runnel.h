@@ -143,7 +143,7 @@ typedef enum runnel_event_kind {
   /// succeeded, 5 canceled, 6 aborted. If the status is negative, the goal was rejected (`failed`) or is lost
   /// (`unavailable`), and the payload is the reason.
   RUNNEL_EVENT_KIND_GOAL_RESULT = 8,
-  /// A parameter was changed from outside. The payload is an `rcl_interfaces/Parameter`.
+  /// Another program has set a parameter. The payload is an `rcl_interfaces/Parameter`.
   RUNNEL_EVENT_KIND_PARAMETER = 9,
   /// The node is to end: it returns from its main function.
   RUNNEL_EVENT_KIND_SHUTDOWN = 10,
@@ -180,7 +180,7 @@ int32_t runnel_wait(uint64_t timeout, runnel_event *event, void *bytes, size_t c
 RUNNEL_IMPORT("last-error")
 int32_t runnel_last_error(void *bytes, size_t capacity);
 
-/// The arguments of the program, each followed by a zero, without those for ROS.
+/// The arguments of the program, each followed by a zero, without those for ROS. The first is its name.
 RUNNEL_IMPORT("arguments")
 int32_t runnel_arguments(void *bytes, size_t capacity);
 

@@ -199,7 +199,7 @@ impl EventKind {
     /// succeeded, 5 canceled, 6 aborted. If the status is negative, the goal was rejected (`failed`) or is lost
     /// (`unavailable`), and the payload is the reason.
     pub const GOAL_RESULT: Self = Self(8);
-    /// A parameter was changed from outside. The payload is an `rcl_interfaces/Parameter`.
+    /// Another program has set a parameter. The payload is an `rcl_interfaces/Parameter`.
     pub const PARAMETER: Self = Self(9);
     /// The node is to end: it returns from its main function.
     pub const SHUTDOWN: Self = Self(10);
@@ -245,7 +245,7 @@ unsafe extern "C" {
     #[link_name = "last-error"]
     pub fn last_error(bytes: *mut u8, capacity: usize) -> i32;
 
-    /// The arguments of the program, each followed by a zero, without those for ROS.
+    /// The arguments of the program, each followed by a zero, without those for ROS. The first is its name.
     #[link_name = "arguments"]
     pub fn arguments(bytes: *mut u8, capacity: usize) -> i32;
 

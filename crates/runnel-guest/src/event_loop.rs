@@ -86,6 +86,11 @@ pub(crate) fn run_once(timeout: Duration) -> Result<bool, Error> {
     Ok(event.kind != EventKind::NONE)
 }
 
+/// Runs the callbacks for a parameter that the program itself has changed.
+pub(crate) fn change_parameter(node: Handle, parameter: &[u8]) {
+    dispatch_parameter(&Event { kind: EventKind::PARAMETER, handle: node, ..Event::default() }, parameter);
+}
+
 /// Waits for the end of a call. Other events wait until the loop runs again.
 pub(crate) fn wait_for_response(call: u64) -> Result<(Event, Vec<u8>), Error> {
     loop {

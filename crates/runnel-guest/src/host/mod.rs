@@ -18,11 +18,11 @@ pub(crate) fn wait(timeout: Duration, payload: &mut Vec<u8>) -> Result<Event, Er
     Ok(event)
 }
 
-/// The command line without arguments for ROS.
+/// The command line without the program's name and arguments for ROS.
 pub(crate) fn arguments() -> Vec<String> {
     // SAFETY: the host writes at most the capacity.
     let bytes = bytes(|bytes, capacity| unsafe { abi::arguments(bytes, capacity) }).unwrap_or_default();
-    let arguments = bytes.split_inclusive(|byte| *byte == 0);
+    let arguments = bytes.split_inclusive(|byte| *byte == 0).skip(1);
     arguments.map(|text| String::from_utf8_lossy(text).trim_end_matches('\0').to_owned()).collect()
 }
 

@@ -47,6 +47,7 @@ impl Node {
         let value = with_bytes(name, &default, |bytes| {
             host::declare_parameter(self.handle(), name, bytes, is_read_only)
         })?;
+        self.notify(name, &value);
         read(name, &value)
     }
 
@@ -79,10 +80,14 @@ impl Node {
     /// # Errors
     /// If it is not declared or is read-only, or the value has another type.
     pub fn set_parameter(&self, name: &str, value: impl Into<ParameterValue>) -> Result<(), Error> {
-        with_bytes(name, &value.into(), |bytes| host::set_parameter(self.handle(), name, bytes))
+        with_bytes(name, &value.into(), |bytes| {
+            host::set_parameter(self.handle(), name, bytes)?;
+            self.notify(name, bytes);
+            Ok(())
+        })
     }
 
-    /// Adds a callback that is called after another program has set a parameter.
+    /// Adds a callback that is called after a parameter was set or declared.
     pub fn add_post_set_parameters_callback(
         &self,
         mut callback: impl FnMut(&[Parameter]) + Send + 'static,
@@ -96,6 +101,17 @@ impl Node {
         };
         event_loop::add(source, Box::new(on_change));
         ParameterCallbackHandle(source)
+    }
+}
+
+impl Node {
+    /// Runs the callbacks for a change that the host does not report, since the program has made it.
+    fn notify(&self, name: &str, value: &[u8]) {
+        let Ok(value) = decode(Encoding::Xcdr1, value) else { return };
+        let parameter = msg::Parameter { name: name.to_owned(), value };
+        // What was decoded has an encoding.
+        let _ =
+            encoded(&parameter, Encoding::Xcdr1, |bytes| event_loop::change_parameter(self.handle(), bytes));
     }
 }
 

@@ -6,25 +6,9 @@ use runnel_core::time::Time;
 
 use crate::abi::Event;
 
-/// The first and last eight bytes of a publisher's GID in the ROS 2 graph.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Gid {
-    high: u64,
-    low: u64,
-}
-
-impl Gid {
-    /// The 16 bytes.
-    pub fn bytes(&self) -> [u8; 16] {
-        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
-    }
-}
-
-impl fmt::Debug for Gid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}{:016x}", self.high, self.low)
-    }
-}
+/// The GID of a publisher in the ROS 2 graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gid(pub [u8; 16]);
 
 /// Metadata of a received message: its times and its publisher. What is not known is `None`.
 #[derive(Clone, Copy)]
@@ -53,7 +37,8 @@ impl MessageInfo {
     /// The publisher's GID in the ROS 2 graph.
     pub fn publisher_gid(&self) -> Option<Gid> {
         let Event { publisher_high: high, publisher_low: low, .. } = self.0;
-        (high != 0 || low != 0).then_some(Gid { high, low })
+        let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+        (bytes != [0; 16]).then_some(Gid(bytes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events that wait for a guest.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runnel::core::wire::Bytes;
@@ -112,6 +112,8 @@ pub struct Events {
     /// Events that found no room.
     dropped: AtomicU64,
     next_id: AtomicU64,
+    /// The guest itself changes a parameter.
+    is_own_change: AtomicBool,
 }
 
 #[derive(Default)]
@@ -124,12 +126,33 @@ struct Queue {
 
 impl Events {
     pub fn new(most_bytes: usize) -> Self {
-        Self { queue: Mutex::default(), most_bytes, dropped: AtomicU64::new(0), next_id: AtomicU64::new(1) }
+        Self {
+            queue: Mutex::default(),
+            most_bytes,
+            dropped: AtomicU64::new(0),
+            next_id: AtomicU64::new(1),
+            is_own_change: AtomicBool::new(false),
+        }
     }
 
     /// The number of the next request, call or goal.
     pub fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Makes a change of parameters that the guest asks for. There are no events of it.
+    pub fn change_parameters<T>(&self, change: impl FnOnce() -> T) -> T {
+        self.is_own_change.store(true, Ordering::Relaxed);
+        let changed = change();
+        self.is_own_change.store(false, Ordering::Relaxed);
+        changed
+    }
+
+    /// Adds the event of a parameter, unless the guest itself has changed it.
+    pub fn push_parameter(&self, event: Event) {
+        if !self.is_own_change.load(Ordering::Relaxed) {
+            self.push(event);
+        }
     }
 
     /// Adds an event. False if there is no room for its payload: it is dropped and counted.

@@ -7,7 +7,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Entity, Event, EventKind, GuestMemory, Host, NodeEntity, Refusal, Refused};
+use crate::host::{Entity, Event, EventKind, Host, NodeEntity, Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "arguments", |mut caller: Caller<'_, Host>, to: u32, capacity: u32| {
@@ -54,9 +54,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "close", |mut caller: Caller<'_, Host>, handle: u32| {
         answer(&mut caller, |host, _| close(host, handle))
     })?;
-    linker.func_wrap(MODULE, "now", |mut caller: Caller<'_, Host>, node: u32, of: u32, to: u32| {
-        answer(&mut caller, |host, memory| now(host, memory, (node, of), to))
-    })?;
+    linker.func_wrap(MODULE, "now", |caller: Caller<'_, Host>, of: u32| now(caller.data(), of))?;
     linker.func_wrap(
         MODULE,
         "random",
@@ -94,7 +92,7 @@ fn create_node(host: &mut Host, name: &str) -> Result<i32, Refusal> {
     let parameters = node.add_post_set_parameters_callback(move |parameters| {
         for parameter in parameters {
             if let Ok(payload) = cdr::encode(&parameter.to_message(), Encoding::Xcdr1) {
-                events.push(Event::new(EventKind::Parameter, handle, 0).payload(payload));
+                events.push_parameter(Event::new(EventKind::Parameter, handle, 0).payload(payload));
             }
         }
     });
@@ -111,17 +109,12 @@ fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
     Ok(0)
 }
 
-fn now(host: &Host, memory: &mut GuestMemory<'_>, (node, of): (u32, u32), to: u32) -> Result<i32, Refusal> {
-    let nanoseconds = match of {
-        0 => {
-            let now = host.entities.node(node)?.now();
-            i64::from(now.sec) * 1_000_000_000 + i64::from(now.nanosec)
-        }
-        1 => clock::monotonic().since(host.started).as_nanos() as i64,
-        _ => return Err(Refusal::new(Refused::Invalid, format!("{of} is no clock"))),
-    };
-    memory.write(to, &nanoseconds.to_le_bytes())?;
-    Ok(0)
+fn now(host: &Host, of: u32) -> wasmtime::Result<i64> {
+    match of {
+        0 => Ok(host.context.now().as_nanos()),
+        1 => Ok(clock::monotonic().since(host.started).as_nanos() as i64),
+        _ => Err(wasmtime::Error::msg(format!("{of} is no clock"))),
+    }
 }
 
 /// Fills a buffer with random bytes from the operating system.

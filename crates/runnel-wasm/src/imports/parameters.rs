@@ -46,7 +46,8 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node: u32, name: u32, name_len: u32, value: u32, value_len: u32| {
             answer(&mut caller, |host, memory| {
                 let value = decode(memory.bytes(value, value_len)?)?;
-                host.entities.node(node)?.set_parameter(memory.text(name, name_len)?, value)?;
+                let (node, name) = (host.entities.node(node)?, memory.text(name, name_len)?);
+                host.events.change_parameters(|| node.set_parameter(name, value))?;
                 Ok(0)
             })
         },
@@ -65,7 +66,7 @@ fn declare(
     if !node.has_parameter(name) {
         let declaration = ParameterDeclaration::new(default);
         let declaration = if read_only { declaration.read_only() } else { declaration };
-        node.declare_parameter(name, declaration)?;
+        host.events.change_parameters(|| node.declare_parameter(name, declaration))?;
     }
     encode(&node.get_parameter::<ParameterValue>(name)?)
 }

@@ -3,4 +3,5 @@
 mod echo;
 mod guests;
 mod hostile;
+mod hostile_modules;
 mod programs;
