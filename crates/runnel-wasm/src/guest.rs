@@ -8,9 +8,10 @@ use runnel::core::schema::Library;
 use wasmtime::{Instance, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use crate::error::GuestError;
-use crate::host::{Host, Signals, Stopped, Watchdog};
+use crate::host::{Host, Signals, Watchdog};
 use crate::manifest::Manifest;
 use crate::program::{Engine, Program};
+use crate::refusal::Stopped;
 use crate::wasi::Exit;
 use crate::{imports, wasi};
 

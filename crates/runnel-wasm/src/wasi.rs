@@ -2,15 +2,14 @@
 //! and the exit. There are no files and no sockets: what the host holds of these cannot move with the node.
 
 use std::fmt;
-use std::io::{self, Write};
 use std::time::Duration;
 
-use runnel::core::sanitize;
 use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
-use crate::host::{GuestMemory, Host, Refusal};
+use crate::host::{GuestMemory, Host};
 use crate::imports::fill_randomly;
+use crate::refusal::Refusal;
 
 const MODULE: &str = "wasi_snapshot_preview1";
 
@@ -20,9 +19,6 @@ const BAD_DESCRIPTOR: i32 = 8;
 const INVALID: i32 = 28;
 const NOT_SUPPORTED: i32 = 58;
 const NO_SUCH_FUNCTION: i32 = 52;
-
-/// Longest line that is collected for the console.
-const LONGEST_LINE: usize = 4096;
 
 /// The guest has called `proc_exit`.
 #[derive(Clone, Copy, Debug)]
@@ -229,43 +225,4 @@ fn answer(
         }
         Err(Refusal::Trap(error)) => Err(error),
     }
-}
-
-/// The standard output and the standard error of a node, written line by line.
-#[derive(Default)]
-pub struct Console {
-    lines: [Vec<u8>; 2],
-}
-
-impl Console {
-    fn write(&mut self, descriptor: u32, bytes: &[u8]) {
-        let is_error = descriptor == 2;
-        let line = &mut self.lines[usize::from(is_error)];
-        for byte in bytes {
-            line.push(*byte);
-            if *byte == b'\n' || line.len() >= LONGEST_LINE {
-                put(is_error, line);
-            }
-        }
-    }
-
-    /// Writes what has no end of line.
-    pub fn flush(&mut self) {
-        for (place, line) in self.lines.iter_mut().enumerate() {
-            put(place == 1, line);
-        }
-    }
-}
-
-/// Writes a line. What would steer the terminal is shown as text: the node is not trusted.
-fn put(is_error: bool, line: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(line);
-    let shown = sanitize::block(&text);
-    // A closed console is no reason to end a node.
-    _ = if is_error {
-        io::stderr().write_all(shown.as_bytes())
-    } else {
-        io::stdout().write_all(shown.as_bytes())
-    };
-    line.clear();
 }

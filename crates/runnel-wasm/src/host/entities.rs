@@ -8,7 +8,7 @@ use runnel::{
     Subscription, Timer,
 };
 
-use super::{Refusal, Refused};
+use crate::refusal::{Refusal, Refused};
 
 /// What a handle stands for.
 pub enum Entity {

@@ -8,7 +8,8 @@ use wasmtime::{Caller, Linker};
 
 use super::services::{Described, decode, encode};
 use super::{MODULE, answer};
-use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, Refusal, Refused, ServedGoal};
+use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, ServedGoal};
+use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     add_client(linker)?;
