@@ -9,6 +9,10 @@
 //! randomness comes from a seed, so that one seed gives one path.
 #![forbid(unsafe_code)]
 
+// The API of nodes in WebAssembly has another package, and the same shape.
+#[cfg(target_arch = "wasm32")]
+extern crate runnel_guest as runnel;
+
 pub mod body;
 pub mod course;
 pub mod geometry;

@@ -44,6 +44,12 @@ impl Types {
         &self.library
     }
 
+    /// The library itself.
+    #[cfg(feature = "wasm")]
+    pub fn into_library(self) -> Library {
+        self.library
+    }
+
     /// The names of all ROS 1 types of a kind, in order.
     pub fn names(&self, kind: Kind) -> BTreeSet<&TypeName> {
         self.names_in(Generation::Ros1, kind).collect()

@@ -10,18 +10,25 @@
 //!
 //! Control and tracer record when each message of `light_sensors` and `cmd_vel` passed, so that the latency can be
 //! computed from both logs (see [`crate::latency`]).
+//!
+//! The tracer is also built as a node in WebAssembly (`guests/tracer`). Robot and watcher are not.
 
+#[cfg(not(target_arch = "wasm32"))]
 mod control;
 mod convert;
 mod error_log;
 mod peer_warning;
+#[cfg(not(target_arch = "wasm32"))]
 mod priority;
 mod records;
 mod tracer;
+#[cfg(not(target_arch = "wasm32"))]
 mod watcher;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use control::ControlNode;
 pub use tracer::TracerNode;
+#[cfg(not(target_arch = "wasm32"))]
 pub use watcher::{Received, WatcherNode};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,6 +59,7 @@ pub const ODOM: &str = "odom";
 /// The same as a transform from `odom` to `base_footprint`, `tf2_msgs/TFMessage`.
 pub const TF: &str = "/tf";
 /// The node whose `cmd_vel` has the lowest priority.
+#[cfg(not(target_arch = "wasm32"))]
 const TRACER: &str = "tracer";
 
 /// Queue depth at both ends: more than a second's worth, so that a stall shows as latency and not as loss.

@@ -4,7 +4,7 @@ use super::Recording;
 use crate::latency::{Direction, Log, Record, Recorder, TopicId, digest};
 use runnel::core::Message;
 use runnel::core::time::Instant;
-use runnel_io::clock;
+use runnel::steady_time;
 
 /// Records kept per topic until they are read: a minute at 60 a second.
 const CAPACITY: usize = 3600;
@@ -30,7 +30,7 @@ impl Records {
     pub(super) fn sent<M: Message>(&mut self, topic: TopicId, message: &M) {
         if self.recording == Recording::On {
             let digest = self.digest(message);
-            self.recorder.record(topic, Record { stamp_ns: clock::monotonic().0, digest });
+            self.recorder.record(topic, Record { stamp_ns: steady_time().0, digest });
         }
     }
 
@@ -65,7 +65,7 @@ mod tests {
         let received = records.topic("/a", Direction::Received);
         for data in [1, 2] {
             records.sent(sent, &Int16 { data });
-            records.received(received, clock::monotonic(), &Int16 { data });
+            records.received(received, steady_time(), &Int16 { data });
         }
         let log = records.take();
         for (sent, received) in log.topics[0].records.iter().zip(&log.topics[1].records) {

@@ -12,8 +12,7 @@ use runnel::msgs::geometry_msgs::msg::Twist;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::msg::Int16;
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
-use runnel::{Client, Context, Error, Graphs, Node, Publisher, QoS, Subscription, Timer};
-use runnel_io::clock;
+use runnel::{Client, Context, Error, Graphs, Node, Publisher, QoS, Subscription, Timer, steady_time};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -47,7 +46,7 @@ impl TracerNode {
             LIGHT_SENSORS,
             DEPTH,
             move |message: &raspimouse_msgs::msg::LightSensors| {
-                let now = clock::monotonic();
+                let now = steady_time();
                 lock(&sensing).handle_light_sensors(now, message);
             },
         )?;
@@ -114,7 +113,7 @@ impl Tracing {
             motor_power: node.create_client(MOTOR_POWER)?,
         };
         let mut records = Records::new(recording);
-        let now = clock::monotonic();
+        let now = steady_time();
         Ok(Self {
             started: now,
             tracer: Tracer::default(),
@@ -140,11 +139,11 @@ impl Tracing {
     }
 
     fn handle_switches(&mut self, message: &raspimouse_msgs::msg::Switches) {
-        self.tracer.handle_switches(self.seconds(clock::monotonic()), message.into());
+        self.tracer.handle_switches(self.seconds(steady_time()), message.into());
     }
 
     fn repeat(&mut self) {
-        let now = clock::monotonic();
+        let now = steady_time();
         if now.since(self.commanded) >= REPEAT {
             self.command(now);
         }

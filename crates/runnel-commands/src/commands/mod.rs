@@ -24,6 +24,8 @@ mod service;
 mod tf;
 pub mod topic;
 pub mod unknown;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 use std::path::PathBuf;
 
@@ -94,6 +96,9 @@ pub enum Command {
     Doctor(doctor::Args),
     #[command(subcommand, visible_alias = "msg")]
     Interface(interface::Command),
+    #[cfg(feature = "wasm")]
+    #[command(subcommand)]
+    Wasm(wasm::Command),
     #[command(subcommand)]
     Ros1(ros1::Command),
     #[command(subcommand)]
@@ -154,6 +159,8 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Tf(command) => tf::run(command, cli),
         #[cfg(feature = "bag")]
         Command::Bag(command) => bag::run(command, cli),
+        #[cfg(feature = "wasm")]
+        Command::Wasm(command) => wasm::run(&command, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),

@@ -95,16 +95,16 @@ pub(crate) fn from_message(message: &msg::ParameterValue) -> Result<Option<Param
 }
 
 impl Parameter {
-    /// The message of the parameter.
-    pub(crate) fn to_message(&self) -> msg::Parameter {
+    /// The parameter as a message.
+    pub fn to_message(&self) -> msg::Parameter {
         msg::Parameter { name: self.name.clone(), value: to_message(self.value.as_ref()) }
     }
 
     /// The parameter of a message.
     ///
     /// # Errors
-    /// Why the message has no value.
-    pub(crate) fn from_message(message: &msg::Parameter) -> Result<Self, String> {
+    /// If the type of the value is none of those of ROS 2.
+    pub fn from_message(message: &msg::Parameter) -> Result<Self, String> {
         let unknown =
             |number| format!("parameter {}: there is no type with the number {number}", message.name);
         Ok(Self { name: message.name.clone(), value: from_message(&message.value).map_err(unknown)? })

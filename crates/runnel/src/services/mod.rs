@@ -4,6 +4,7 @@ pub(crate) mod caller;
 pub(crate) mod calls;
 pub(crate) mod client;
 pub(crate) mod dynamic_client;
+pub(crate) mod dynamic_service;
 pub(crate) mod internal;
 pub(crate) mod introspection;
 pub(crate) mod node_services;

@@ -57,7 +57,7 @@ impl Node {
     }
 }
 
-fn types_of(schema: &ServiceSchema) -> ServiceTypes {
+pub(crate) fn types_of(schema: &ServiceSchema) -> ServiceTypes {
     let types = [&schema.request, &schema.response].map(TypeMapping::of);
     let names = names_in_ros2(&types);
     let ros2 = names.map(|names| {

@@ -59,6 +59,11 @@ pub struct RequestId {
 }
 
 impl RequestId {
+    pub(crate) fn of(responder: &RequestResponder) -> Self {
+        let (client, sequence_number) = responder.request();
+        Self { client, sequence_number }
+    }
+
     /// The client. In ROS 1 it is a number of the client's connection in this process, in ROS 2 the GUID of one of its
     /// endpoints.
     pub fn client(&self) -> [u8; 16] {
@@ -94,8 +99,7 @@ impl<S: Service> Responder<S> {
 
     /// The request that this answers.
     pub fn request_id(&self) -> RequestId {
-        let (client, sequence_number) = self.responder.request();
-        RequestId { client, sequence_number }
+        RequestId::of(&self.responder)
     }
 
     /// Reads a request. The client of an unreadable request gets an error.

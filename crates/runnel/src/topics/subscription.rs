@@ -1,5 +1,6 @@
 //! Subscriptions.
 
+mod bytes;
 mod creation;
 mod publishers;
 mod raw_message;

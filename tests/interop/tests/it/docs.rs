@@ -342,6 +342,11 @@ fn datagrams_page_blocks_work() {
 }
 
 #[test]
+fn wasm_page_blocks_work() {
+    Reader::new("docs/wasm.md").read();
+}
+
+#[test]
 fn tutorial_blocks_work() {
     Reader::new("docs/tutorial.md").read();
 }

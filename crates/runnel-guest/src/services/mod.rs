@@ -1,0 +1,5 @@
+//! Services and their clients.
+
+pub(crate) mod client;
+pub(crate) mod responder;
+pub(crate) mod server;

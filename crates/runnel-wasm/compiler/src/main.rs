@@ -1,0 +1,67 @@
+//! `runnel-wasm-compile`: compiles ROS nodes in WebAssembly ahead of time.
+//!
+//! It is a program of its own, since a compiler is larger than all that runs its output. `runnel wasm compile` starts it.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use runnel_wasm::program::{CompileOptions, Target, compile};
+
+/// Compiles a ROS node in WebAssembly ahead of time
+#[derive(Parser)]
+#[command(name = "runnel-wasm-compile", version)]
+struct Arguments {
+    /// The module: in binary form (.wasm) or as text (.wat)
+    module: PathBuf,
+    /// The processor, or the interpreter that runs on every processor: x86_64, aarch64, pulley64, pulley32 [default: this host]
+    #[arg(long, value_parser = target)]
+    target: Option<Target>,
+    /// What the node may do, in TOML [default: the file beside the module that ends in .toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    /// The compiled node [default: the module's name with .cwasm]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("runnel-wasm-compile: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let module = read(&arguments.module)?;
+    let module =
+        wat::parse_bytes(&module).map_err(|error| format!("{}: {error}", arguments.module.display()))?;
+    let beside = arguments.module.with_extension("toml");
+    let manifest = arguments.manifest.clone().or_else(|| Some(beside).filter(|file| file.exists()));
+    let manifest =
+        manifest.map(|file| fs::read_to_string(&file).map_err(|error| named(&file, &error))).transpose()?;
+    let options = CompileOptions { target: arguments.target.unwrap_or_else(Target::host), manifest };
+    let compiled = compile(&arguments.module.display().to_string(), &module, &options)?;
+    let output = arguments.output.clone().unwrap_or_else(|| arguments.module.with_extension("cwasm"));
+    Ok(fs::write(&output, compiled).map_err(|error| named(&output, &error))?)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+fn target(name: &str) -> Result<Target, String> {
+    Target::named(name).ok_or_else(|| {
+        let all: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("expected one of {}", all.join(", "))
+    })
+}

@@ -1,0 +1,117 @@
+//! The thread that looks whether guests run for too long.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Signals;
+use crate::manifest::Limits;
+use crate::program::Engine;
+
+/// How often it looks while a guest runs. It sleeps while all wait.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Looks after all guests of the process.
+pub struct Watchdog {
+    watched: Mutex<Vec<Watched>>,
+    woken: Condvar,
+    is_asleep: AtomicBool,
+}
+
+struct Watched {
+    signals: Weak<Signals>,
+    engine: Engine,
+    limits: Limits,
+    /// What the guest did when it was seen first, and when.
+    slice: u64,
+    since: Instant,
+}
+
+impl Watchdog {
+    /// The watchdog of the process, which looks after this guest, too.
+    pub fn watch(signals: &Arc<Signals>, engine: &Engine, limits: Limits) -> &'static Self {
+        static WATCHDOG: OnceLock<&Watchdog> = OnceLock::new();
+        let watchdog = WATCHDOG.get_or_init(|| {
+            let watchdog: &Self = Box::leak(Box::new(Self {
+                watched: Mutex::default(),
+                woken: Condvar::new(),
+                is_asleep: AtomicBool::new(false),
+            }));
+            thread::spawn(|| watchdog.look());
+            watchdog
+        });
+        watchdog.watched().push(Watched {
+            signals: Arc::downgrade(signals),
+            engine: engine.clone(),
+            limits,
+            slice: 0,
+            since: Instant::now(),
+        });
+        watchdog
+    }
+
+    /// A guest begins to run.
+    pub fn wake(&self) {
+        if self.is_asleep.load(Ordering::SeqCst) {
+            let _watched = self.watched();
+            self.is_asleep.store(false, Ordering::SeqCst);
+            self.woken.notify_all();
+        }
+    }
+
+    fn look(&self) {
+        let mut watched = self.watched();
+        loop {
+            watched.retain_mut(Watched::look);
+            watched = if watched.iter().any(Watched::runs) {
+                self.woken.wait_timeout(watched, PERIOD).unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                self.sleep(watched)
+            };
+        }
+    }
+
+    /// Sleeps until a guest runs.
+    fn sleep<'a>(&'a self, watched: MutexGuard<'a, Vec<Watched>>) -> MutexGuard<'a, Vec<Watched>> {
+        self.is_asleep.store(true, Ordering::SeqCst);
+        // A guest that has begun before this flag was set does not wake.
+        if watched.iter().any(Watched::runs) {
+            self.is_asleep.store(false, Ordering::SeqCst);
+            return watched;
+        }
+        let is_asleep = |_: &mut Vec<Watched>| self.is_asleep.load(Ordering::SeqCst);
+        self.woken.wait_while(watched, is_asleep).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Vec<Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watched {
+    fn runs(&self) -> bool {
+        self.signals.upgrade().is_some_and(|signals| signals.slice.load(Ordering::SeqCst) % 2 == 1)
+    }
+
+    /// False once the guest has ended.
+    fn look(&mut self) -> bool {
+        let Some(signals) = self.signals.upgrade() else { return false };
+        let slice = signals.slice.load(Ordering::SeqCst);
+        if slice != self.slice {
+            (self.slice, self.since) = (slice, Instant::now());
+        }
+        if slice % 2 == 0 {
+            return true;
+        }
+        let limit = self.limits.callback;
+        let is_overrun = !limit.is_zero() && self.since.elapsed() > limit;
+        if is_overrun {
+            signals.overrun.store(true, Ordering::SeqCst);
+        }
+        if is_overrun || self.limits.cpu < 1.0 {
+            self.engine.inner().increment_epoch();
+        }
+        true
+    }
+}

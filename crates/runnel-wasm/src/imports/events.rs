@@ -1,0 +1,88 @@
+//! The event loop.
+
+use std::time::Duration;
+
+use runnel_io::clock;
+use wasmtime::{Caller, Linker};
+
+use super::{MODULE, answer};
+use crate::host::{Event, EventKind, GuestMemory, Host};
+use crate::refusal::{Refusal, Refused, Stopped};
+
+/// Longest wait at a time.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.func_wrap(MODULE, "wait", wait)?;
+    linker.func_wrap(MODULE, "last-error", |mut caller: Caller<'_, Host>, to: u32, capacity: u32| {
+        answer(&mut caller, |host, memory| memory.write_bytes(to, capacity, host.last_error.as_bytes()))
+    })?;
+    Ok(())
+}
+
+fn wait(
+    mut caller: Caller<'_, Host>,
+    timeout: u64,
+    record: u32,
+    to: u32,
+    capacity: u32,
+) -> wasmtime::Result<i32> {
+    let event = next_event(caller.data_mut(), timeout);
+    answer(&mut caller, |host, memory| deliver(host, memory, event?, (record, to, capacity)))
+}
+
+/// Waits for the next event. The guest rests meanwhile.
+fn next_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
+    host.pace.rest().map_err(Refusal::stopped)?;
+    let event = wait_for_event(host, timeout);
+    host.pace.run();
+    if host.pace.is_stopped() {
+        return Err(Refusal::stopped(Stopped::ByControl));
+    }
+    event
+}
+
+fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
+    if let Some(event) = host.events.pop() {
+        return Ok(event);
+    }
+    let until = clock::monotonic() + Duration::from_nanos(timeout).min(LONGEST * 24 * 365);
+    loop {
+        if host.pace.is_stopped() || !host.context.ok() {
+            return ending(host);
+        }
+        let left = until.since(clock::monotonic());
+        let ran = host.executor.spin_once(left.min(LONGEST))?;
+        if let Some(event) = host.events.pop() {
+            return Ok(event);
+        }
+        if !ran && clock::monotonic() >= until {
+            return Ok(Event::new(EventKind::None, 0, 0));
+        }
+    }
+}
+
+/// The event by which the guest learns that it is to end, once.
+fn ending(host: &mut Host) -> Result<Event, Refusal> {
+    if std::mem::replace(&mut host.is_ending, true) {
+        return Err(Refusal::new(Refused::ShuttingDown, "the node is to end"));
+    }
+    Ok(Event::new(EventKind::Shutdown, 0, 0))
+}
+
+fn deliver(
+    host: &mut Host,
+    memory: &mut GuestMemory<'_>,
+    event: Event,
+    (record, to, capacity): (u32, u32, u32),
+) -> Result<i32, Refusal> {
+    let fits = event.payload.len() <= capacity as usize;
+    let written = memory.write(record, &event.record());
+    let length = written.and_then(|()| memory.write_bytes(to, capacity, &event.payload))?;
+    if fits {
+        host.events.recycle(event.payload);
+    } else {
+        host.events.put_back(event);
+    }
+    Ok(length)
+}

@@ -1,0 +1,57 @@
+//! The functions that a guest calls, one file for each kind of entity. `runnel-guest/wit/runnel.wit` describes them.
+
+mod actions;
+mod events;
+mod nodes;
+mod parameters;
+mod services;
+mod timers;
+mod topics;
+
+pub use nodes::fill_randomly;
+use wasmtime::{Caller, Linker};
+
+use crate::host::{GuestMemory, Host};
+use crate::refusal::Refusal;
+
+/// The module of the imports, with the interface's version.
+pub const MODULE: &str = "runnel:guest/host@0.1.0";
+
+/// Adds all functions.
+pub fn add_all(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    events::add(linker)?;
+    nodes::add(linker)?;
+    topics::add(linker)?;
+    services::add(linker)?;
+    actions::add(linker)?;
+    parameters::add(linker)?;
+    timers::add(linker)
+}
+
+/// Runs a function for a guest. An error is kept for `last-error`, and its number returned.
+#[inline]
+fn answer(
+    caller: &mut Caller<'_, Host>,
+    function: impl FnOnce(&mut Host, &mut GuestMemory<'_>) -> Result<i32, Refusal>,
+) -> wasmtime::Result<i32> {
+    let memory = caller.data().memory.ok_or_else(no_memory)?;
+    let (bytes, host) = memory.data_and_store_mut(&mut *caller);
+    match function(host, &mut GuestMemory(bytes)) {
+        Ok(status) => Ok(status),
+        Err(Refusal::Error(refused, text)) => {
+            host.last_error = text;
+            Ok(refused.status())
+        }
+        Err(Refusal::Trap(error)) => Err(error),
+    }
+}
+
+#[cold]
+fn no_memory() -> wasmtime::Error {
+    wasmtime::Error::msg("it called the host before its memory was there")
+}
+
+/// A count as the status of a function.
+fn count(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

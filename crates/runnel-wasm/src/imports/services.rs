@@ -1,0 +1,199 @@
+//! Clients and services.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::{Generation, Schema};
+use runnel::core::wire::Encoding;
+use runnel::{Error, ServiceError, ServiceFailure};
+use wasmtime::{Caller, Linker};
+
+use super::{MODULE, answer};
+use crate::host::{ClientEntity, Entity, Event, EventKind, GuestMemory, Host, PendingRequest, generation};
+use crate::refusal::{Refusal, Refused};
+
+/// A service or an action as the guest describes it.
+pub struct Described<'a> {
+    pub node: u32,
+    pub name: &'a str,
+    pub type_name: &'a str,
+    pub generation: Generation,
+}
+
+impl<'a> Described<'a> {
+    pub fn read(
+        memory: &'a GuestMemory<'_>,
+        node: u32,
+        name: (u32, u32),
+        type_name: (u32, u32),
+        encoding: u32,
+    ) -> Result<Self, Refusal> {
+        Ok(Self {
+            node,
+            name: memory.text(name.0, name.1)?,
+            type_name: memory.text(type_name.0, type_name.1)?,
+            generation: generation(encoding)?,
+        })
+    }
+}
+
+pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.func_wrap(
+        MODULE,
+        "create-client",
+        |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
+            answer(&mut caller, |host, memory| {
+                let names = ((name, name_len), (of_type, type_len));
+                create_client(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+            })
+        },
+    )?;
+    linker.func_wrap(MODULE, "service-is-ready", |mut caller: Caller<'_, Host>, client: u32| {
+        answer(&mut caller, |host, _| Ok(i32::from(host.entities.client(client)?.client.service_is_ready()?)))
+    })?;
+    linker.func_wrap(
+        MODULE,
+        "call",
+        |mut caller: Caller<'_, Host>, client: u32, request: u32, length: u32, timeout: u64, to: u32| {
+            answer(&mut caller, |host, memory| {
+                let call = call(host, client, memory.bytes(request, length)?, timeout)?;
+                memory.write(to, &call.to_le_bytes()).map(|()| 0)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        "create-service",
+        |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
+            answer(&mut caller, |host, memory| {
+                let names = ((name, name_len), (of_type, type_len));
+                create_service(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        "respond",
+        |mut caller: Caller<'_, Host>, request: u64, response: u32, length: u32| {
+            answer(&mut caller, |host, memory| respond(host, request, memory.bytes(response, length)?))
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        "refuse",
+        |mut caller: Caller<'_, Host>, request: u64, why: u32, length: u32| {
+            answer(&mut caller, |host, memory| {
+                let why = memory.text(why, length)?.to_owned();
+                take_request(host, request)?.responder.fail(why);
+                Ok(0)
+            })
+        },
+    )?;
+    Ok(())
+}
+
+fn create_client(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusal> {
+    host.check_name(|manifest| &manifest.call, "call", service.name)?;
+    host.entities.next()?;
+    let schema = host.types.service(service.generation, service.type_name)?;
+    let client = host.entities.node(service.node)?.create_dynamic_client(service.name, &schema)?;
+    Ok(host.entities.add(Entity::Client(ClientEntity { client, schema })))
+}
+
+/// Sends a request, and returns the number of the call.
+fn call(host: &mut Host, handle: u32, request: &[u8], timeout: u64) -> Result<u64, Refusal> {
+    let ClientEntity { client, schema } = host.entities.client(handle)?;
+    let request = decode(&schema.request, request)?;
+    let (id, events) = (host.events.next_id(), Arc::clone(&host.events));
+    let timeout = Some(timeout).filter(|timeout| *timeout > 0).map(Duration::from_nanos);
+    let done = move |response: Result<DynamicMessage, Error>| {
+        let event = Event::new(EventKind::Response, handle, id);
+        events.push(match response.map_err(failed).and_then(|response| encode(&response)) {
+            Ok(payload) => event.payload(payload),
+            Err(Refusal::Error(refused, text)) => event.status(refused.status()).payload(text.into_bytes()),
+            Err(Refusal::Trap(error)) => {
+                event.status(Refused::Io.status()).payload(error.to_string().into_bytes())
+            }
+        });
+    };
+    client.call_with(&request, timeout, done)?;
+    Ok(id)
+}
+
+/// Why a call has no response.
+fn failed(error: Error) -> Refusal {
+    let refused = match &error {
+        Error::Service { why: ServiceError::NoAnswer(ServiceFailure::TimedOut { .. }), .. } => {
+            Refused::Timeout
+        }
+        Error::Service { why: ServiceError::NoAnswer(_), .. } => Refused::Unavailable,
+        Error::Service { .. } => Refused::Failed,
+        _ => return error.into(),
+    };
+    Refusal::new(refused, error.to_string())
+}
+
+fn create_service(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusal> {
+    host.check_name(|manifest| &manifest.serve, "serve", service.name)?;
+    let handle = host.entities.next()?;
+    let schema = host.types.service(service.generation, service.type_name)?;
+    let (events, requests) = (Arc::clone(&host.events), Arc::clone(&host.requests));
+    let receive = move |request: DynamicMessage, responder: runnel::DynamicResponder| {
+        let id = events.next_id();
+        match encode(&request) {
+            Ok(payload) => {
+                let mut waiting = requests.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.insert(id, PendingRequest { responder, handle });
+                if !events.push(Event::new(EventKind::Request, handle, id).payload(payload))
+                    && let Some(request) = waiting.remove(&id)
+                {
+                    request.responder.fail("the service has too much to do");
+                }
+            }
+            Err(Refusal::Error(_, why)) => responder.fail(why),
+            Err(Refusal::Trap(error)) => responder.fail(error),
+        }
+    };
+    let node = host.entities.node(service.node)?;
+    let server = node.create_dynamic_service(service.name, &schema, receive)?;
+    Ok(host.entities.add(Entity::Service { _server: server, schema }))
+}
+
+fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {
+    let request = take_request(host, id)?;
+    let schema = Arc::clone(host.entities.service(request.handle)?);
+    match decode(&schema.response, response) {
+        Ok(response) => request.responder.respond(&response),
+        Err(refusal) => {
+            request.responder.fail("the service gave a response that is not of its type");
+            return Err(refusal);
+        }
+    }
+    Ok(0)
+}
+
+fn take_request(host: &mut Host, id: u64) -> Result<PendingRequest, Refusal> {
+    let request = host.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    request.ok_or_else(|| {
+        Refusal::new(Refused::NoSuchHandle, format!("request {id} does not wait for a response"))
+    })
+}
+
+/// Reads bytes of the guest.
+pub fn decode(schema: &Arc<Schema>, bytes: &[u8]) -> Result<DynamicMessage, Refusal> {
+    let read = match schema.generation {
+        Generation::Ros1 => DynamicMessage::decode(schema, bytes),
+        Generation::Ros2 => DynamicMessage::decode_payload(schema, bytes),
+    };
+    read.map_err(|error| Refusal::invalid(format!("the bytes are no {}: {error}", schema.def.name)))
+}
+
+/// The bytes that the guest gets.
+pub fn encode(message: &DynamicMessage) -> Result<Vec<u8>, Refusal> {
+    let encoding = match message.schema().generation {
+        Generation::Ros1 => Encoding::Ros1,
+        Generation::Ros2 => Encoding::Xcdr1,
+    };
+    message.to_payload(encoding).map_err(Refusal::invalid)
+}

@@ -1,0 +1,175 @@
+//! Publishers and subscriptions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel::QoS;
+use runnel::core::wire::Sink;
+use runnel::{Liveliness, SubscriptionOptions};
+use wasmtime::{Caller, Linker};
+
+use super::{MODULE, answer, count};
+use crate::host::{Entity, GuestMemory, Host, PublisherEntity, generation};
+use crate::refusal::Refusal;
+
+/// A topic as the guest describes it.
+struct Topic<'a> {
+    node: u32,
+    name: &'a str,
+    type_name: &'a str,
+    encoding: u32,
+    qos: QoS,
+}
+
+pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.func_wrap(
+        MODULE,
+        "create-publisher",
+        |mut caller: Caller<'_, Host>, node, topic, topic_len, of_type, type_len, encoding, qos| {
+            answer(&mut caller, |host, memory| {
+                let (name, of_type) = ((topic, topic_len), (of_type, type_len));
+                create_publisher(host, &Topic::read(memory, node, name, of_type, (encoding, qos))?)
+            })
+        },
+    )?;
+    linker.func_wrap(
+        MODULE,
+        "publish",
+        |mut caller: Caller<'_, Host>, publisher: u32, message: u32, length: u32| {
+            answer(&mut caller, |host, memory| {
+                let message = memory.bytes(message, length)?;
+                host.entities.publisher(publisher)?.publish_bytes(|out| out.put(message))?;
+                Ok(0)
+            })
+        },
+    )?;
+    linker.func_wrap(MODULE, "subscription-count", |mut caller: Caller<'_, Host>, publisher: u32| {
+        answer(&mut caller, |host, _| Ok(count(host.entities.publisher(publisher)?.subscription_count())))
+    })?;
+    linker.func_wrap(
+        MODULE,
+        "create-subscription",
+        |mut caller: Caller<'_, Host>, node, topic, topic_len, of_type, type_len, encoding, qos| {
+            answer(&mut caller, |host, memory| {
+                let (name, of_type) = ((topic, topic_len), (of_type, type_len));
+                create_subscription(host, &Topic::read(memory, node, name, of_type, (encoding, qos))?)
+            })
+        },
+    )?;
+    linker.func_wrap(MODULE, "publisher-count", |mut caller: Caller<'_, Host>, subscription: u32| {
+        answer(&mut caller, |host, _| Ok(count(host.entities.subscription(subscription)?.publisher_count())))
+    })?;
+    Ok(())
+}
+
+impl<'a> Topic<'a> {
+    fn read(
+        memory: &'a GuestMemory<'_>,
+        node: u32,
+        name: (u32, u32),
+        type_name: (u32, u32),
+        (encoding, qos): (u32, u32),
+    ) -> Result<Self, Refusal> {
+        Ok(Self {
+            node,
+            name: memory.text(name.0, name.1)?,
+            type_name: memory.text(type_name.0, type_name.1)?,
+            encoding,
+            qos: qos_of(memory.bytes(qos, 48)?)?,
+        })
+    }
+}
+
+fn create_publisher(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> {
+    host.check_name(|manifest| &manifest.publish, "publish", topic.name)?;
+    host.entities.next()?;
+    let schema = host.types.message(generation(topic.encoding)?, topic.type_name)?;
+    let node = host.entities.node(topic.node)?;
+    let publisher = node.create_dynamic_publisher(topic.name, &schema, topic.qos)?;
+    Ok(host.entities.add(Entity::Publisher(PublisherEntity { publisher })))
+}
+
+fn create_subscription(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> {
+    host.check_name(|manifest| &manifest.subscribe, "subscribe", topic.name)?;
+    let handle = host.entities.next()?;
+    let schema = host.types.message(generation(topic.encoding)?, topic.type_name)?;
+    let events = Arc::clone(&host.events);
+    let receive = move |bytes: runnel::core::wire::Bytes<'_>, info: &runnel::MessageInfo| {
+        events.push_message(handle, bytes, info);
+    };
+    let node = host.entities.node(topic.node)?;
+    let options = SubscriptionOptions::from(topic.qos);
+    let subscription = node.create_bytes_subscription(topic.name, &schema, options, receive)?;
+    Ok(host.entities.add(Entity::Subscription(subscription)))
+}
+
+/// Reads the record `qos`.
+fn qos_of(record: &[u8]) -> Result<QoS, Refusal> {
+    let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+    let duration = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let optional = |at| Some(duration(at)).filter(|length| *length > 0).map(Duration::from_nanos);
+    let qos = match word(0) {
+        0 => QoS::keep_last(word(4) as usize),
+        1 => QoS::keep_all(),
+        other => return Err(unknown("history", other)),
+    };
+    let qos = match word(8) {
+        0 => qos.best_effort(),
+        1 => qos.reliable(),
+        2 => qos.reliability_best_available(),
+        other => return Err(unknown("reliability", other)),
+    };
+    let qos = match word(12) {
+        0 => qos.volatile(),
+        1 => qos.transient_local(),
+        2 => qos.durability_best_available(),
+        other => return Err(unknown("durability", other)),
+    };
+    let qos = match word(16) {
+        0 => qos.liveliness(Liveliness::Automatic, optional(40)),
+        1 => qos.liveliness(Liveliness::ManualByTopic, optional(40)),
+        2 => qos.liveliness_best_available(),
+        other => return Err(unknown("liveliness", other)),
+    };
+    Ok(QoS { deadline: optional(24), lifespan: optional(32), ..qos })
+}
+
+fn unknown(policy: &str, value: u32) -> Refusal {
+    Refusal::invalid(format!("{value} is no {policy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(words: [u32; 5], durations: [u64; 3]) -> Vec<u8> {
+        let mut record: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        record.extend([0; 4]);
+        record.extend(durations.iter().flat_map(|duration| duration.to_le_bytes()));
+        record
+    }
+
+    #[test]
+    fn record_of_qos_is_read() {
+        let read = qos_of(&record([0, 7, 1, 1, 1], [1_000_000_000, 2_000_000_000, 3_000_000_000])).unwrap();
+        let lease = Some(Duration::from_secs(3));
+        let expected =
+            QoS::keep_last(7).reliable().transient_local().liveliness(Liveliness::ManualByTopic, lease);
+        let expected = expected.deadline(Duration::from_secs(1)).lifespan(Duration::from_secs(2));
+        assert_eq!(read, expected);
+        let read = qos_of(&record([1, 0, 0, 0, 0], [0; 3])).unwrap();
+        assert_eq!(read, QoS::keep_all().best_effort().volatile());
+    }
+
+    #[test]
+    fn unknown_policy_is_refused() {
+        for (place, name) in
+            ["history", "", "reliability", "durability", "liveliness"].into_iter().enumerate()
+        {
+            let mut words = [0; 5];
+            words[place] = 9;
+            let read = qos_of(&record(words, [0; 3]));
+            assert_eq!(read.is_err(), !name.is_empty(), "{name}: {read:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Compiles and runs guests.
+
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use runnel::{Context, ContextOptions, Graphs};
+use runnel_wasm::program::{CompileOptions, compile};
+use runnel_wasm::{Ended, Guest, GuestControl, GuestError, GuestOptions, Manifest, Program};
+
+/// How long a guest may take that is expected to end.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The imports that these guests use, and a memory of one page.
+pub const IMPORTS: &str = r#"
+    (import "runnel:guest/host@0.1.0" "wait" (func $wait (param i64 i32 i32 i32) (result i32)))
+    (import "runnel:guest/host@0.1.0" "last-error" (func $last_error (param i32 i32) (result i32)))
+    (import "runnel:guest/host@0.1.0" "publish" (func $publish (param i32 i32 i32) (result i32)))
+    (import "runnel:guest/host@0.1.0" "close" (func $close (param i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 1)
+"#;
+
+/// Compiles a module in text form for this host.
+pub fn program(text: &str) -> Program {
+    let module = wat::parse_str(text).expect("the text is a module");
+    let compiled = compile("test.wat", &module, &CompileOptions::default()).expect("it compiles");
+    Program::from_bytes("test.cwasm", &compiled).expect("it loads")
+}
+
+/// A program whose main function has this body.
+pub fn with_main(body: &str) -> Program {
+    program(&format!(r#"(module {IMPORTS} (func $main (export "_start") {body}))"#))
+}
+
+/// A guest that runs on a thread of its own.
+pub struct Running {
+    pub control: GuestControl,
+    thread: JoinHandle<()>,
+    ended: mpsc::Receiver<Result<Ended, GuestError>>,
+}
+
+/// Starts a guest that uses no graph.
+pub fn start(program: &Program, manifest: Manifest) -> Running {
+    let options = ContextOptions::default().arguments([""; 0]).signals(false).graphs(Graphs::Ros1);
+    start_in(program, manifest, Context::with_options(options).expect("a context"))
+}
+
+/// Starts a guest in a context.
+pub fn start_in(program: &Program, manifest: Manifest, context: Context) -> Running {
+    let options = GuestOptions { manifest: Some(manifest), ..GuestOptions::default() };
+    let guest = Guest::new(program, context, options).expect("it can be run");
+    let control = guest.control();
+    let (send, ended) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        _ = send.send(guest.run());
+    });
+    Running { control, thread, ended }
+}
+
+impl Running {
+    /// How it ends.
+    pub fn end(self) -> Result<Ended, GuestError> {
+        let ended = self.ended.recv_timeout(TIMEOUT).expect("the guest ends");
+        self.thread.join().expect("it does not panic");
+        ended
+    }
+
+    /// Whether it still runs.
+    pub fn runs(&self) -> bool {
+        matches!(self.ended.try_recv(), Err(mpsc::TryRecvError::Empty))
+    }
+}
+
+/// Runs a guest until it ends.
+pub fn run(program: &Program, manifest: Manifest) -> Result<Ended, GuestError> {
+    start(program, manifest).end()
+}

@@ -1,0 +1,7 @@
+//! Guests in text form, compiled and run by the host.
+
+mod echo;
+mod guests;
+mod hostile;
+mod hostile_modules;
+mod programs;
