@@ -32,7 +32,7 @@ impl Node {
         service: &str,
         schema: &Arc<ServiceSchema>,
     ) -> Result<DynamicClient, Error> {
-        DynamicClient::new(self, self.resolve(service)?, schema)
+        DynamicClient::new(self, self.service_name(service)?, schema)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use runnel_core::names::{Generation, validate_name};
+use runnel_core::names::{Generation, NameUse, validate_name};
 use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
@@ -196,7 +196,7 @@ impl Nodes {
         let mut ros2 = slot.ros2 && topic.ros2.is_some();
         if ros2 && let Err(error) = validate_name(&topic.name, Generation::Ros2) {
             if ros1.is_none() {
-                return Err(error.into());
+                return Err(error.used_for(NameUse::Topic).into());
             }
             slot.say(log::Level::Warn, format_args!("topic {} stays in ROS 1: {error}", topic.name));
             ros2 = false;
