@@ -16,9 +16,9 @@ use runnel_ros1::rpc::Uri;
 
 use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
-use super::throttle::Throttle;
 use crate::data::{Events, ParameterRead, Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::log_output::console;
+use crate::log_output::throttle::Throttle;
 use crate::node_log::NodeLog;
 use crate::settings::linger::Unarrived;
 #[cfg(feature = "type_description")]

@@ -324,7 +324,7 @@ fn views_borrow_from_received_bytes() {
     let into = Arc::clone(&seen);
     let node = far.create_node("viewer").unwrap();
     let _subscription = node
-        .create_view_subscription::<Image>("image", 10, move |image| {
+        .create_view_subscription::<Image, _>("image", 10, move |image| {
             *into.lock().unwrap() = Some((image.encoding.to_string(), image.data.len(), image.header.seq));
         })
         .unwrap();
