@@ -48,7 +48,7 @@ pub enum ServiceFailure {
     /// The master did not answer, or its answer is not valid.
     MasterSilent {
         /// The master's URI.
-        master: Uri,
+        master: Box<Uri>,
         /// The error.
         why: MasterFault,
     },
@@ -231,7 +231,7 @@ impl Node {
         }
         match answer {
             Err(error) => {
-                let master = self.config.master.clone();
+                let master = Box::new(self.config.master.clone());
                 self.fail_service(now, id, ServiceFailure::MasterSilent { master, why: error.into() });
             }
             Ok(answer) => match service_address(&self.config.master, &answer) {
@@ -342,7 +342,7 @@ fn check_provider(spec: &ServiceClientSpec, bytes: &[u8]) -> Result<ConnectionHe
 
 /// Host and port in the answer to `lookupService`.
 fn service_address(master: &Uri, answer: &Value) -> Result<Endpoint, ServiceFailure> {
-    let bad = |why| ServiceFailure::MasterSilent { master: master.clone(), why };
+    let bad = |why| ServiceFailure::MasterSilent { master: Box::new(master.clone()), why };
     let parsed = Answer::parse(answer).map_err(|error| bad(error.into()))?;
     let uri = parsed.into_result().map_err(|_| ServiceFailure::NotProvided)?;
     let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(sanitize_value(uri))))?;

@@ -65,7 +65,7 @@ fn master_faults_say_what_is_missing() {
     let unknown = fault(Some("unknown"), false).summary(&master);
     assert_eq!(unknown, "the host name robot7 of ROS_MASTER_URI does not resolve");
     assert_eq!(
-        ServiceFailure::MasterSilent { master: master.clone(), why: refused }.to_string(),
+        ServiceFailure::MasterSilent { master: Box::new(master.clone()), why: refused }.to_string(),
         "its provider is unknown: no master at http://robot7:11311/ (connection refused). Try: runnel master"
     );
     assert_eq!(
