@@ -25,6 +25,10 @@ fn with_similar_commands(mut error: clap::Error, word: &str) -> clap::Error {
         known.retain(|known| is_misspelt(word, known));
         if !known.is_empty() {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(known));
+        } else if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.is_empty())
+        {
+            // It would be printed as an empty line.
+            error.remove(ContextKind::Suggested);
         }
     }
     error
@@ -125,5 +129,6 @@ mod tests {
         let refused = refused("lunch a b.py");
         assert!(refused.contains("unrecognized subcommand 'lunch'"), "{refused}");
         assert!(!refused.contains("similar") && !refused.contains("bench"), "{refused}");
+        assert!(!refused.contains("\n\n\n"), "{refused}");
     }
 }
