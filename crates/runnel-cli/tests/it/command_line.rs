@@ -397,7 +397,7 @@ fn several_fields_of_a_message_are_printed() {
         assert!(Instant::now() < until, "both subscribe");
     }
     let message = "{layout: {data_offset: 7}, data: [1, 2, 3]}";
-    graph.answer(&["topic", "pub", "-1", "/t", "std_msgs/UInt8MultiArray", message]);
+    graph.answer(&["topic", "pub", "-n", "1", "/t", "std_msgs/UInt8MultiArray", message]);
     for peer in [&mut echo, &mut json] {
         assert!(peer.wait_exit(deadline_in(STEP)).expect("it prints one").success());
     }
