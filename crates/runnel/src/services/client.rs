@@ -134,10 +134,12 @@ impl<S: Service> Client<S> {
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let local = self.caller.direct_core()?;
+        let local = self.caller.local_core()?;
         // A type that was generated twice is the same on the wire, but not by reference. Events have encoded contents.
-        let is_by_reference =
-            |core: &&ServiceCore| core.types.ids == types && !self.caller.publishes_events_with(core);
+        let is_by_reference = |core: &&ServiceCore| {
+            let is_same = core.answers_at_once() && core.types.ids == types;
+            is_same && !self.caller.publishes_events_with(core)
+        };
         let Some(core) = local.as_deref().filter(is_by_reference) else {
             let response = self.caller.call(local.as_deref(), &Typed(request), until)?;
             return read_response::<S>(self.service(), &response);
