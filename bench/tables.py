@@ -328,8 +328,8 @@ def hello(results):
         return with_tail(mean, p50)
     sockets, nodes = ("floor-tcp", "floor-unix-stream"), ("runnel-tcpros", "runnel-ipc")
     rows = [
-        ("sockets alone, ping-pong of 10 B", "C", sockets, "3.1", "1.8"),
-        ("sockets alone, HelloWorld", "hello", sockets, "", ""),
+        ("sockets only, ping-pong of 10 B", "C", sockets, "3.1", "1.8"),
+        ("sockets only, HelloWorld", "hello", sockets, "", ""),
         ("ROS there, Runnel here: HelloWorld", "hello", nodes, "70.4", "64.8"),
         ("roscpp, HelloWorld", "hello", ("roscpp", None), "", ""),
     ]

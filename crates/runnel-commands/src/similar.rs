@@ -7,6 +7,9 @@ use crate::output::shown;
 /// Fewest letters of an abbreviation for which the whole name is suggested.
 const LEAST_LETTERS: usize = 3;
 
+/// Letters of a word in which a second difference makes another word.
+const SHORT_WORD: usize = 5;
+
 /// The question whether a similar name was meant, in parentheses behind a message about an unknown name; empty if no
 /// known name is similar.
 pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -32,6 +35,12 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
 fn is_abbreviated(name: &str, other: &str) -> bool {
     let letters = name.trim_start_matches('/').len();
     name != other && letters >= LEAST_LETTERS && other.starts_with(name)
+}
+
+/// Whether a word is a misspelling or the beginning of a known word: of up to five letters one may differ, of more two.
+pub fn is_misspelt(word: &str, known: &str) -> bool {
+    let most = if word.len().max(known.len()) > SHORT_WORD { 2 } else { 1 };
+    strsim::osa_distance(word, known) <= most || is_abbreviated(word, known) || is_abbreviated(known, word)
 }
 
 /// Whether two different names differ only by slashes, by the namespace, or by one letter.
@@ -84,6 +93,22 @@ mod tests {
         }
         assert_eq!(meant_or_listed("/other", known, "runnel topic list"), " (see 'runnel topic list')");
         assert_eq!(meant("/sca", ["/scan\n"]), " (did you mean /scan\\n?)");
+    }
+
+    #[test]
+    fn short_words_may_differ_by_one_letter() {
+        for (word, known) in [
+            ("topci", "topic"),
+            ("nodes", "node"),
+            ("servcie", "service"),
+            ("parameter", "param"),
+            ("serv", "service"),
+        ] {
+            assert!(is_misspelt(word, known), "{word} {known}");
+        }
+        for (word, known) in [("lunch", "bench"), ("bug", "tf"), ("master", "param"), ("no", "node")] {
+            assert!(!is_misspelt(word, known), "{word} {known}");
+        }
     }
 
     #[test]

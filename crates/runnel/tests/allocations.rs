@@ -253,7 +253,7 @@ fn viewed(link: Link, message: &UInt8MultiArray) -> Outcome {
             assert_eq!(view.data.len(), length);
             received.fetch_add(1, Ordering::SeqCst);
         };
-        node.create_view_subscription::<UInt8MultiArray>("topic", 10, callback).unwrap()
+        node.create_view_subscription::<UInt8MultiArray, _>("topic", 10, callback).unwrap()
     })
 }
 

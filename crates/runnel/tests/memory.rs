@@ -255,7 +255,7 @@ fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
     let callback = move |_: ImageView<'_>| {
         counted.fetch_add(1, Ordering::SeqCst);
     };
-    (node.create_view_subscription::<Image>("images", 100, callback).unwrap(), counter)
+    (node.create_view_subscription::<Image, _>("images", 100, callback).unwrap(), counter)
 }
 
 /// Numbers of messages that two subscriptions of a process lose when there is little memory.

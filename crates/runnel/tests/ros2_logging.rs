@@ -8,7 +8,7 @@ mod logged;
 #[path = "common/two_graphs.rs"]
 mod two_graphs;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -84,6 +84,29 @@ fn error_of_timer_callback_is_logged() {
     spin_until(&context, "the timer runs", || has_run.load(Ordering::SeqCst));
     let rosout = RosoutSubscriber::<Log>::new(options(domain));
     assert_eq!(rosout.lines(1)[0].msg, "timer: no battery");
+}
+
+#[test]
+fn errors_of_subscription_callback_are_logged_up_to_a_limit() {
+    let domain = new_domain();
+    let context = Context::with_options(options(domain)).unwrap();
+    let node = context.create_node("watch").unwrap();
+    let publisher = node.create_publisher::<Clock>("level", 100).unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let calls = Arc::clone(&count);
+    let subscription = node.create_subscription("level", 100, move |_: &Clock| {
+        if calls.fetch_add(1, Ordering::SeqCst) > 0 { Err("no battery") } else { Ok(()) }
+    });
+    let _subscription = subscription.unwrap();
+    (0..31).for_each(|_| publisher.publish(Clock::default()).unwrap());
+    spin_until(&context, "the callbacks run", || count.load(Ordering::SeqCst) == 31);
+    runnel::log_info!(node, "end");
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
+    let lines = rosout.lines(21);
+    assert_eq!((lines[0].level, &*lines[0].name), (Log::ERROR, "watch"));
+    assert_eq!(lines[0].msg, "callback of topic /level: no battery");
+    assert_eq!(lines[19].msg, "callback of topic /level: no battery (further lines are suppressed for 10 s)");
+    assert_eq!(lines[20].msg, "end");
 }
 
 #[test]

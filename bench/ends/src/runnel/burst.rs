@@ -108,7 +108,7 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         let take = take.clone();
         if args.mode.loans() {
             let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
-            return node.create_view_subscription::<UInt8MultiArray>(topic, args.qos(), view);
+            return node.create_view_subscription::<UInt8MultiArray, _>(topic, args.qos(), view);
         }
         node.create_subscription(topic, args.qos(), move |message: &UInt8MultiArray| {
             take(Bytes::from(&message.data))

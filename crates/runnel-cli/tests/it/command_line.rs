@@ -385,6 +385,29 @@ fn incompatible_subscriber_is_not_reported_as_missing() {
 }
 
 #[test]
+fn several_fields_of_a_message_are_printed() {
+    let graph = Graph::start();
+    let fields = ["--field", "layout.data_offset", "--field", "data[1:]", "--once"];
+    let line = [&["topic", "echo", "--ros1", "/t", "std_msgs/UInt8MultiArray"], &fields[..]].concat();
+    let mut echo = graph.spawn("echo", &line);
+    let mut json = graph.spawn("json", &[&line[..], &["--json"]].concat());
+    let subscribers = || graph.answer(&["topic", "info", "/t", "--ros1"]).matches("/runnel_echo").count();
+    let until = deadline_in(STEP);
+    while subscribers() < 2 {
+        assert!(Instant::now() < until, "both subscribe");
+    }
+    let message = "{layout: {data_offset: 7}, data: [1, 2, 3]}";
+    graph.answer(&["topic", "pub", "-n", "1", "/t", "std_msgs/UInt8MultiArray", message]);
+    for peer in [&mut echo, &mut json] {
+        assert!(peer.wait_exit(deadline_in(STEP)).expect("it prints one").success());
+    }
+    let lines = echo.lines();
+    assert!(lines.windows(3).any(|lines| lines == ["7", "[2, 3]", "---"]), "{lines:?}");
+    let lines = json.lines();
+    assert!(lines.iter().any(|line| line == r#"{"layout.data_offset":7,"data[1:]":[2,3]}"#), "{lines:?}");
+}
+
+#[test]
 fn missing_element_is_reported_once() {
     let graph = Graph::start();
     let line = ["topic", "echo", "--ros1", "--field", "data[1]", "--once", "/t", "std_msgs/UInt8MultiArray"];

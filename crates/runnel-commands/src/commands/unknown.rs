@@ -4,16 +4,34 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::error::CliError;
 use crate::ros1::Program;
+use crate::similar::is_misspelt;
 
 /// The error of a command line that the parser refuses; with advice if it begins with a command of ROS.
 pub fn explained(error: clap::Error) -> CliError {
     let word = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => word.as_str(),
+        Some(ContextValue::String(word)) => word.clone(),
         _ => return error.into(),
     };
+    let word = word.as_str();
     let at_top =
         || is_at_top(&error).then(|| not_built(word).or_else(|| subcommand_instead_of(word))).flatten();
-    instead_of(word).or_else(at_top).map_or_else(|| error.into(), CliError::Usage)
+    let advice = instead_of(word).or_else(at_top);
+    advice.map_or_else(|| with_similar_commands(error, word).into(), CliError::Usage)
+}
+
+/// The error with only those of the parser's suggestions that may have been meant: it also suggests `bench` for `lunch`.
+fn with_similar_commands(mut error: clap::Error, word: &str) -> clap::Error {
+    if let Some(ContextValue::Strings(mut known)) = error.remove(ContextKind::SuggestedSubcommand) {
+        known.retain(|known| is_misspelt(word, known));
+        if !known.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(known));
+        } else if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.is_empty())
+        {
+            // It would be printed as an empty line.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
 }
 
 /// True if the word stands directly behind `runnel`.
@@ -103,5 +121,14 @@ mod tests {
         assert_eq!(refused("pub /a std_msgs/String"), "'pub' is not a runnel command. Try: runnel topic pub");
         assert!(!refused("service hz /a").contains("Try:"), "only directly behind runnel");
         assert!(refused("topci list").contains("unrecognized subcommand 'topci'"));
+        assert!(refused("topci list").contains("'topic'"), "a similar command is suggested");
+    }
+
+    #[test]
+    fn another_word_than_a_command_gets_no_suggestion() {
+        let refused = refused("lunch a b.py");
+        assert!(refused.contains("unrecognized subcommand 'lunch'"), "{refused}");
+        assert!(!refused.contains("similar") && !refused.contains("bench"), "{refused}");
+        assert!(!refused.contains("\n\n\n"), "{refused}");
     }
 }

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use runnel::XmlRpcValue;
 use runnel::core::sanitize;
+use runnel::core::yaml::place_of;
 use serde_json::{Value as Json, json};
 
 use super::read::{self, Yaml};
 use super::{block_style, pyyaml};
 use crate::error::CliError;
+
+/// What to type in place of nothing.
+const EMPTY_TEXT: &str = ". Try: '' in YAML for an empty text";
 
 /// Most bytes of YAML text.
 const MAX_TEXT: usize = 16 << 20;
@@ -33,36 +37,78 @@ pub fn documents(text: &str) -> Result<Vec<XmlRpcValue>, CliError> {
         return Err(CliError::Usage(format!("the YAML text exceeds {MAX_TEXT} bytes")));
     }
     let documents = read::documents(text).map_err(|error| CliError::Usage(format!("not YAML: {error}")))?;
-    documents.into_iter().map(|yaml| from_yaml(yaml, "").map_err(CliError::Usage)).collect()
+    let value = |(number, yaml)| {
+        from_yaml(yaml, &mut Vec::new()).map_err(|error| CliError::Usage(error.within(text, number)))
+    };
+    documents.into_iter().enumerate().map(value).collect()
 }
 
-fn from_yaml(yaml: Yaml, at: &str) -> Result<XmlRpcValue, String> {
-    let here = || if at.is_empty() { String::new() } else { format!("{at}: ") };
+/// Why a value cannot be that of a parameter.
+struct ValueError {
+    /// The names and indices that lead to it.
+    path: Vec<String>,
+    why: String,
+}
+
+impl ValueError {
+    /// The error in a document of a text, which is named by its line if there are several.
+    fn within(&self, text: &str, document: usize) -> String {
+        let Self { path, why } = self;
+        let is_file = text.trim_end().contains('\n');
+        let place = if is_file { place_of(text, document, path) } else { None };
+        let line = place.map_or_else(String::new, |(line, _)| format!("line {line}: "));
+        let mut name = String::new();
+        for step in path {
+            match step.parse::<usize>() {
+                Ok(index) => name += &format!("[{index}]"),
+                Err(_) if name.is_empty() => name += step,
+                Err(_) => name += &format!(".{step}"),
+            }
+        }
+        if name.is_empty() { format!("{line}{why}") } else { format!("{line}{name}: {why}") }
+    }
+}
+
+fn from_yaml(yaml: Yaml, path: &mut Vec<String>) -> Result<XmlRpcValue, ValueError> {
+    let error = |path: &[String], why: String| ValueError { path: path.to_vec(), why };
     Ok(match yaml {
-        Yaml::Null => return Err(format!("{}a parameter cannot be null", here())),
+        Yaml::Null => return Err(error(path, format!("a parameter cannot be null{EMPTY_TEXT}"))),
         Yaml::Bool(truth) => truth.into(),
         Yaml::Int(number) => i32::try_from(number)
             .map_err(|_| {
-                format!("{}{number} does not fit into 32 bits, the size of an integer parameter", here())
+                let why = format!("{number} does not fit into 32 bits, the size of an integer parameter");
+                error(path, why)
             })?
             .into(),
         Yaml::Float(number) => number.into(),
         Yaml::Text(text) => text.into(),
         Yaml::List(elements) => {
-            let element = |(index, element)| from_yaml(element, &format!("{at}[{index}]"));
-            XmlRpcValue::Array(elements.into_iter().enumerate().map(element).collect::<Result<_, _>>()?)
+            let mut values = Vec::with_capacity(elements.len());
+            for (index, element) in elements.into_iter().enumerate() {
+                values.push(below(path, index.to_string(), element)?);
+            }
+            XmlRpcValue::Array(values)
         }
         Yaml::Mapping(members) => {
             let mut map = BTreeMap::new();
             for (key, value) in members {
-                let key = key_text(&key).ok_or_else(|| format!("{}{key:?} is not a valid name", here()))?;
-                let below = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
-                map.insert(key, from_yaml(value, &below)?);
+                let key =
+                    key_text(&key).ok_or_else(|| error(path, format!("{key:?} is not a valid name")))?;
+                let value = below(path, key.clone(), value)?;
+                map.insert(key, value);
             }
             XmlRpcValue::Struct(map)
         }
-        Yaml::Tagged(tag) => return Err(format!("{}unknown tag {tag}", here())),
+        Yaml::Tagged(tag) => return Err(error(path, format!("unknown tag {tag}"))),
     })
+}
+
+/// The value of a member or an element.
+fn below(path: &mut Vec<String>, step: String, yaml: Yaml) -> Result<XmlRpcValue, ValueError> {
+    path.push(step);
+    let value = from_yaml(yaml, path)?;
+    path.pop();
+    Ok(value)
 }
 
 /// The name of a key.
@@ -212,6 +258,8 @@ mod tests {
     fn invalid_parameter_value_is_named() {
         for (text, expected) in [
             ("a: {b: null}", "a.b: a parameter cannot be null"),
+            ("rate: 5\nlimits:\n  left:\n  right: 1\n", "line 3: limits.left: a parameter cannot be null"),
+            ("a: 1\nb: [1,\n  3000000000]\n", "line 3: b[1]: 3000000000 does not fit"),
             ("[1, 3000000000]", "[1]: 3000000000 does not fit into 32 bits"),
             ("9223372036854775808", "9223372036854775808 does not fit into 32 bits"),
             ("? [1]\n: 2", "is not a valid name"),

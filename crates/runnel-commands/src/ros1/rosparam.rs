@@ -203,7 +203,9 @@ impl Params<'_> {
             file_text(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
         let namespace = self.cli.absolute(&args.namespace);
         let mut documents = Vec::new();
-        for mut value in yaml::documents(&text).map_err(Failure::failed)? {
+        let values =
+            yaml::documents(&text).map_err(|error| Failure::failed(format!("file [{file}]: {error}")));
+        for mut value in values? {
             let inner = take_inner_namespace(&namespace, &mut value);
             if let Some(inner) = &inner {
                 self.print_if(args.verbose, || format!("reading parameters into namespace [{inner}]"))?;

@@ -9,7 +9,7 @@ pub use arguments::{ArgumentError, Arguments, ParamArgument};
 pub use mangle::{DdsTopic, dds_type, ros_type};
 pub use remap::{RemapRule, Remapping};
 pub use validate::{
-    Generation, MAX_NAME_LEN, NameError, NameErrorKind, validate_name, validate_namespace,
+    Generation, MAX_NAME_LEN, NameError, NameErrorKind, NameUse, validate_name, validate_namespace,
     validate_node_name, validate_resolved,
 };
 

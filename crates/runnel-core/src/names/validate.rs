@@ -18,9 +18,29 @@ pub enum Generation {
     Ros2,
 }
 
+/// What a name is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameUse {
+    /// It is not known.
+    #[default]
+    Any,
+    /// A node, without its namespace.
+    Node,
+    /// A topic.
+    Topic,
+    /// A service.
+    Service,
+    /// An action.
+    Action,
+    /// A parameter.
+    Parameter,
+}
+
 /// A name that is not valid, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameError {
+    /// What the name is for.
+    pub used_for: NameUse,
     /// The name, cut after its first 247 characters.
     pub name: String,
     /// The kind of error.
@@ -48,9 +68,29 @@ pub enum NameErrorKind {
     NotAbsolute,
 }
 
+impl NameError {
+    /// The error of a name for this use.
+    pub fn used_for(self, used_for: NameUse) -> Self {
+        Self { used_for, ..self }
+    }
+}
+
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "name {:?}: {}", self.name, self.kind)
+        let Self { used_for, name, kind } = self;
+        let used_for = match used_for {
+            NameUse::Any => return write!(f, "name {name:?}: {kind}"),
+            NameUse::Node => "node",
+            NameUse::Topic => "topic",
+            NameUse::Service => "service",
+            NameUse::Action => "action",
+            NameUse::Parameter => "parameter",
+        };
+        let valid = match self.used_for {
+            NameUse::Node => "letters, digits and '_'; no digit first",
+            _ => "letters, digits, '_' and '/'; no digit first, '~' only first",
+        };
+        write!(f, "{used_for} name {name:?}: {kind}. Valid are {valid}")
     }
 }
 
@@ -97,7 +137,7 @@ pub fn validate_node_name(name: &str, generation: Generation) -> Result<(), Name
         Some(c) if !start(c) => Err(NameErrorKind::BadStart(c)),
         Some(_) => check_length(name).and_then(|()| check_characters(name, is_word)),
     };
-    check.map_err(|kind| error(name, kind))
+    check.map_err(|kind| error(name, kind).used_for(NameUse::Node))
 }
 
 /// Checks a namespace of either generation: `/`, or an absolute name.
@@ -188,7 +228,7 @@ fn is_word(c: char) -> bool {
 }
 
 fn error(name: &str, kind: NameErrorKind) -> NameError {
-    NameError { name: name.chars().take(MAX_NAME_LEN).collect(), kind }
+    NameError { used_for: NameUse::Any, name: name.chars().take(MAX_NAME_LEN).collect(), kind }
 }
 
 #[cfg(test)]
@@ -252,5 +292,11 @@ mod tests {
         assert_eq!((error.kind, error.name.chars().count()), (TooLong, MAX_NAME_LEN));
         let text = format!("{}", validate_name("a b", Ros1).unwrap_err());
         assert_eq!(text, "name \"a b\": may not contain ' '");
+        let topic = NameError { used_for: NameUse::Topic, name: String::new(), kind: Empty };
+        let valid = "Valid are letters, digits, '_' and '/'; no digit first, '~' only first";
+        assert_eq!(format!("{topic}"), format!("topic name \"\": is empty. {valid}"));
+        let node = validate_node_name("a/b", Ros1).unwrap_err();
+        let valid = "Valid are letters, digits and '_'; no digit first";
+        assert_eq!(format!("{node}"), format!("node name \"a/b\": may not contain '/'. {valid}"));
     }
 }

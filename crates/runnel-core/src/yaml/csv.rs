@@ -7,7 +7,7 @@
 
 use super::print::{EchoOptions, abbreviated, nanoseconds, number_text, time_since, truncated};
 use super::seconds::{duration, time};
-use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
+use crate::dynamic::{Array, DynamicMessage, ValueRef};
 use crate::sanitize;
 use crate::schema::{Arity, Field};
 use crate::time::Time;
@@ -19,19 +19,7 @@ pub fn to_csv(message: &DynamicMessage, options: &EchoOptions) -> String {
     cells.join(",")
 }
 
-/// The values of one field or element, by its path.
-///
-/// # Errors
-/// If the path leads nowhere.
-pub fn field_to_csv(
-    message: &DynamicMessage,
-    path: &str,
-    options: &EchoOptions,
-) -> Result<String, DynamicError> {
-    Ok(value_to_csv(message.get(path)?, options))
-}
-
-/// A part of a message, as [`field_to_csv`] prints it.
+/// The values of a part of a message.
 pub fn value_to_csv(value: ValueRef<'_>, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
     value_cells(value, options, &mut cells);

@@ -6,7 +6,7 @@
 
 use super::number::python_float;
 use super::seconds::{duration, names, time};
-use crate::dynamic::{DynamicError, DynamicMessage, ValueRef};
+use crate::dynamic::{DynamicMessage, ValueRef};
 use crate::schema::Generation;
 use serde_json::{Map, Value as Json, json};
 
@@ -20,18 +20,6 @@ pub fn to_json_in(generation: Generation, message: &DynamicMessage) -> Json {
     let fields = message.fields();
     let fields = fields.map(|(field, value)| (field.name.clone(), value_to_json(generation, value.view())));
     Json::Object(fields.collect::<Map<_, _>>())
-}
-
-/// One field or element, by its path, with times as in this generation.
-///
-/// # Errors
-/// If the path leads nowhere.
-pub fn field_to_json(
-    generation: Generation,
-    message: &DynamicMessage,
-    path: &str,
-) -> Result<Json, DynamicError> {
-    Ok(value_to_json(generation, message.get(path)?))
 }
 
 /// A part of a message, with times as in this generation.

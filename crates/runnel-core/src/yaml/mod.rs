@@ -29,15 +29,15 @@ mod seconds;
 mod text;
 
 #[cfg(feature = "yaml")]
-pub use csv::{field_to_csv, plot_header, plot_row, to_csv, value_to_csv};
+pub use csv::{plot_header, plot_row, to_csv, value_to_csv};
 pub use error::{YamlError, YamlErrorKind};
-pub use json::{field_to_json, to_json, to_json_in, value_to_json};
+pub use json::{to_json, to_json_in, value_to_json};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
 #[cfg(feature = "yaml")]
-pub use parser::{Plain, YamlNode, YamlValue, parse_documents, plain_value};
+pub use parser::{Plain, YamlNode, YamlValue, parse_documents, place_of, plain_value};
 #[cfg(feature = "yaml")]
-pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};
+pub use print::{EchoOptions, to_yaml, value_to_yaml};
 pub use read::{MAX_BRACKETS, MAX_TEXT, from_json};
 #[cfg(feature = "yaml")]
 pub use read::{from_yaml, from_yaml_args};

@@ -3,7 +3,7 @@
 use super::number::python_float;
 use super::seconds::{duration, names, time};
 use super::text::{field_text, item_text};
-use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
+use crate::dynamic::{Array, DynamicMessage, Value, ValueRef};
 use crate::schema::{Arity, Element, Field, Generation};
 use crate::time::Time;
 use std::fmt::Write;
@@ -48,20 +48,7 @@ pub fn to_yaml(message: &DynamicMessage, options: &EchoOptions) -> String {
     value_to_yaml(ValueRef::Message(message), options)
 }
 
-/// One field or element, by its path, as `rostopic echo /topic/path` prints it: a list of messages, a time or a
-/// duration begins with a line break.
-///
-/// # Errors
-/// If the path leads nowhere.
-pub fn field_to_yaml(
-    message: &DynamicMessage,
-    path: &str,
-    options: &EchoOptions,
-) -> Result<String, DynamicError> {
-    Ok(value_to_yaml(message.get(path)?, options))
-}
-
-/// A part of a message, as [`field_to_yaml`] prints it.
+/// A part of a message, as `rostopic echo` prints it.
 pub fn value_to_yaml(value: ValueRef<'_>, options: &EchoOptions) -> String {
     let mut printer = Printer { options: *options, out: String::new() };
     match value {

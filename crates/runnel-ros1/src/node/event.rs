@@ -8,6 +8,7 @@ use runnel_core::local_peer::LocalPeerId;
 use super::fault::{MasterFault, PeerFault};
 use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
+use crate::rpc::Uri;
 use crate::tcpros::LENGTH;
 use crate::udpros::Fragmenter;
 use crate::xmlrpc::Value;
@@ -192,6 +193,8 @@ pub enum NodeEvent {
     },
     /// The master does not answer; the node retries until it does.
     MasterUnreachable {
+        /// The master's URI.
+        master: Uri,
         /// The error.
         why: MasterFault,
     },

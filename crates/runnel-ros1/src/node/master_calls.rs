@@ -146,7 +146,8 @@ impl Node {
 
     pub(super) fn master_silent(&mut self, now: Instant, why: MasterFault) {
         if self.registrar.on_no_answer(now) {
-            self.events.push_back(NodeEvent::MasterUnreachable { why });
+            let master = self.config.master.clone();
+            self.events.push_back(NodeEvent::MasterUnreachable { master, why });
         }
     }
 

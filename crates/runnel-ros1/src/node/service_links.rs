@@ -45,8 +45,10 @@ pub struct ServiceClientSpec {
 pub enum ServiceFailure {
     /// The master knows no provider.
     NotProvided,
-    /// The master did not answer.
+    /// The master did not answer, or its answer is not valid.
     MasterSilent {
+        /// The master's URI.
+        master: Box<Uri>,
         /// The error.
         why: MasterFault,
     },
@@ -82,8 +84,8 @@ impl fmt::Display for ServiceFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotProvided => f.write_str("no node provides it"),
-            Self::MasterSilent { why } => {
-                write!(f, "its provider is unknown: {}. Try: runnel master", why.summary())
+            Self::MasterSilent { master, why } => {
+                write!(f, "its provider is unknown: {}. Try: runnel master", why.summary(master))
             }
             Self::Unreachable { at, why } => write!(f, "cannot connect to its node at {at}: {why}"),
             Self::Refused { at, why: HandshakeFault::Rejected(why) } => {
@@ -228,8 +230,11 @@ impl Node {
             return;
         }
         match answer {
-            Err(error) => self.fail_service(now, id, ServiceFailure::MasterSilent { why: error.into() }),
-            Ok(answer) => match service_address(&answer) {
+            Err(error) => {
+                let master = Box::new(self.config.master.clone());
+                self.fail_service(now, id, ServiceFailure::MasterSilent { master, why: error.into() });
+            }
+            Ok(answer) => match service_address(&self.config.master, &answer) {
                 Ok(to) => self.connect_service(now, id, to),
                 Err(why) => self.fail_service(now, id, why),
             },
@@ -336,8 +341,8 @@ fn check_provider(spec: &ServiceClientSpec, bytes: &[u8]) -> Result<ConnectionHe
 }
 
 /// Host and port in the answer to `lookupService`.
-fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
-    let bad = |why| ServiceFailure::MasterSilent { why };
+fn service_address(master: &Uri, answer: &Value) -> Result<Endpoint, ServiceFailure> {
+    let bad = |why| ServiceFailure::MasterSilent { master: Box::new(master.clone()), why };
     let parsed = Answer::parse(answer).map_err(|error| bad(error.into()))?;
     let uri = parsed.into_result().map_err(|_| ServiceFailure::NotProvided)?;
     let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(sanitize_value(uri))))?;

@@ -13,7 +13,7 @@ use super::client_ros2::Ros2Client;
 use super::content::Content;
 use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
-use super::types::ActionTypes;
+use super::types::{ActionTypes, action_name};
 use crate::data::SubscriptionCore;
 use crate::error::Error;
 use crate::goal_status::GoalId;
@@ -38,7 +38,7 @@ pub(super) struct ClientCore {
 impl ClientCore {
     /// Creates a client of the action of this name, with these types.
     pub(super) fn new(node: &Node, action: &str, types: ActionTypes) -> Result<Arc<Self>, Error> {
-        let action = &node.resolve(action)?;
+        let action = &action_name(node, action)?;
         let tracker = Arc::new(Tracker::new(action.clone()));
         let ros1 = types.ros1.filter(|_| node.inner.is_in_ros1());
         let ros2 = types.ros2.filter(|_| node.inner.is_in_ros2());

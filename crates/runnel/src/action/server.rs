@@ -12,6 +12,7 @@ use super::server_core::{ServerCore, ServerGoal};
 use super::server_ends::ServerEnds;
 use super::server_inputs::{ServerCallbacks, ServerInputs};
 use super::server_types::{ServerTypes, StaticTypes};
+use super::types::action_name;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
@@ -65,7 +66,7 @@ impl Node {
         on_goal: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,
         on_cancel: impl FnMut(Arc<ServerGoal<T>>) + Send + 'static,
     ) -> Result<ServerParts<T>, Error> {
-        let action = &self.resolve(&name)?;
+        let action = &action_name(self, &name)?;
         let is_in_ros1 = self.inner.is_in_ros1();
         let keep = match is_in_ros1 {
             true => self.number(&format!("{action}/status_list_timeout"), KEEP)?,

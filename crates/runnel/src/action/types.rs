@@ -2,6 +2,7 @@
 
 use runnel_core::Message;
 use runnel_core::message::{Action, Service};
+use runnel_core::names::{self, NameUse};
 use runnel_core::schema::{ActionSchema, Generation, TypeName, ros2_action_messages};
 use runnel_msgs::action_msgs;
 use runnel_msgs::action_msgs::srv::CancelGoal;
@@ -105,6 +106,17 @@ fn service<S: Service>() -> ServiceTypeNames {
 /// The type of `status` in ROS 2.
 pub(super) fn ros2_status() -> Ros2Type {
     Ros2Type::of::<action_msgs::msg::GoalStatusArray>()
+}
+
+/// The absolute name of an action.
+pub(super) fn action_name(node: &Node, action: &str) -> Result<String, Error> {
+    let name = node.resolve_for(NameUse::Action, action)?;
+    // In both graphs, an action whose name ROS 2 does not allow stays in ROS 1.
+    if !node.inner.is_in_ros1() {
+        names::validate_name(&name, names::Generation::Ros2)
+            .map_err(|error| error.used_for(NameUse::Action))?;
+    }
+    Ok(name)
 }
 
 /// The absolute name of a topic or service below an action's absolute name in ROS 2. The action's name is already

@@ -67,7 +67,8 @@ impl PersistentMaster {
             damage.map(|damage| format!("{}: {damage}", path.display())).into_iter().collect();
         for change in changes {
             if let Err(why) = master.restore_param(&change) {
-                warnings.push(format!("parameter {} is not restored: {why}", change.key));
+                let (file, key) = (path.display(), &change.key);
+                warnings.push(format!("{file}: parameter {key} is not restored: {why}"));
             }
         }
         if !warnings.is_empty() {

@@ -7,6 +7,7 @@ use runnel_core::wire::Bytes;
 use super::received::Received;
 use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, SubscriptionCore};
+use super::type_sums::TypeSums;
 use crate::ipc::BorrowedSlot;
 use crate::sync::{Class, Mutex, lock};
 
@@ -40,10 +41,10 @@ impl Default for TopicInput {
 }
 
 impl TopicInput {
-    /// The type of a subscription that cannot read messages of this MD5 sum.
-    pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
+    /// The type of a subscription that cannot read messages of this type.
+    pub(crate) fn conflict(&self, sums: TypeSums<'_>) -> Option<String> {
         let readers = lock(&self.readers);
-        let other = readers.all.iter().find(|other| !other.agrees_with(md5))?;
+        let other = readers.all.iter().find(|other| !other.agrees_with(sums))?;
         Some(other.type_name().to_owned())
     }
 
@@ -263,6 +264,6 @@ impl Readers {
 
     /// The subscriptions that can read messages of this publisher.
     fn of(&self, from: &LinkInfo) -> impl Iterator<Item = &Arc<SubscriptionCore>> {
-        self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(&from.md5))
+        self.all.iter().filter(|subscription| !self.mixed || subscription.agrees_with(from.type_sums()))
     }
 }

@@ -19,6 +19,7 @@ mod service;
 mod stream_path;
 mod subscription;
 mod switch_outcome;
+mod type_sums;
 mod unsent;
 
 pub(crate) use deadline_monitor::Monitored;
@@ -44,4 +45,5 @@ pub(crate) use subscription::{
     Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,
 };
 pub(crate) use switch_outcome::SwitchOutcome;
+pub(crate) use type_sums::TypeSums;
 pub(crate) use unsent::Unsent;

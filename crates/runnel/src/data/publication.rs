@@ -33,6 +33,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::datagrams::DatagramLink;
 use super::frames::FramePool;
 use super::subscription::LinkInfo;
+use super::type_sums::TypeSums;
 use crate::error::ConversionError;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{self, Pool, Reservation};
@@ -148,9 +149,9 @@ impl Publication {
         }
     }
 
-    /// The type name of this topic, if it conflicts with a further publisher whose type has this MD5 sum.
-    pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
-        (self.info.md5 != md5).then(|| self.info.type_name.clone())
+    /// The type name of this topic, if it conflicts with this type of a further publisher or a subscription.
+    pub(crate) fn conflict(&self, sums: TypeSums<'_>) -> Option<String> {
+        (!self.info.type_sums().agrees_with(sums)).then(|| self.info.type_name.clone())
     }
 
     /// Sets the conversion of messages from the ROS 2 encoding to the ROS 1 encoding.

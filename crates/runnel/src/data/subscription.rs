@@ -24,6 +24,7 @@ use super::deadline_monitor::{DeadlineMonitor, Monitored};
 use super::qos_events::QosEvents;
 use super::received::Received;
 use super::sample_info::SampleInfo;
+use super::type_sums::TypeSums;
 use crate::callback_group::{CallbackScheduler, ExclusiveGroup};
 use crate::frame::QueueBound;
 use crate::log_output::console;
@@ -91,8 +92,10 @@ pub(crate) struct SubscriptionSpec {
     pub(crate) keeps_all: bool,
     pub(crate) topic: String,
     pub(crate) type_name: String,
-    /// MD5 sum of the type; `*` accepts any type.
+    /// MD5 sum of the type; the type hash if the topic is only in ROS 2; `*` accepts any type.
     pub(crate) md5: String,
+    /// The ROS 2 type hash; empty if it is unknown or the topic is only in ROS 1.
+    pub(crate) type_hash: String,
     /// The type that it accepts by reference; `None` accepts only bytes.
     pub(crate) takes: Option<TypeId>,
     /// Length of every message of the type in ROS 1, if that is fixed.
@@ -160,8 +163,8 @@ impl SubscriptionCore {
         &self.options.type_name
     }
 
-    pub(crate) fn md5(&self) -> &str {
-        &self.options.md5
+    pub(crate) fn type_sums(&self) -> TypeSums<'_> {
+        TypeSums { md5: &self.options.md5, type_hash: &self.options.type_hash }
     }
 
     /// Length of every ROS 1 message of a publisher with this MD5 sum, if that is fixed.
@@ -174,15 +177,14 @@ impl SubscriptionCore {
         self.options.bound
     }
 
-    /// True if it can read messages with this MD5 sum.
-    pub(super) fn agrees_with(&self, md5: &str) -> bool {
-        let own = self.options.md5.as_str();
-        own == md5 || own == "*" || md5 == "*"
+    /// True if it can read messages of this type.
+    pub(super) fn agrees_with(&self, other: TypeSums<'_>) -> bool {
+        self.type_sums().agrees_with(other)
     }
 
     /// True if it accepts messages of all types.
     pub(crate) fn takes_any(&self) -> bool {
-        self.options.md5 == "*"
+        self.type_sums().is_any()
     }
 
     /// Whether it can read the messages of a publisher; logs an error if not. The headers compare types too, but
@@ -195,7 +197,7 @@ impl SubscriptionCore {
 
     /// The error text if the types differ.
     pub(super) fn mismatch(&self, publisher: &LinkInfo) -> Option<String> {
-        if self.agrees_with(&publisher.md5) {
+        if self.agrees_with(publisher.type_sums()) {
             return None;
         }
         let SubscriptionSpec { topic, type_name, md5, .. } = &self.options;

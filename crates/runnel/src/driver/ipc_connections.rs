@@ -50,9 +50,9 @@ use runnel_io::{Doorbell, PacketListener, Reactor, Ringer, clock};
 
 use super::effect::Effects;
 use super::table::{Key, Owner, Table};
-use super::throttle::Throttle;
 use crate::ipc::{Pool, Receiver, Sender, sleep_flag};
 use crate::log_output::console;
+use crate::log_output::throttle::Throttle;
 use crate::settings::environment::IpcSettings;
 use handshake::Handshake;
 pub(super) use memory_requests::OtherEnd;

@@ -30,7 +30,6 @@ mod ros2;
 mod shared_links;
 mod sockets;
 mod table;
-mod throttle;
 
 use std::io;
 use std::sync::Arc;

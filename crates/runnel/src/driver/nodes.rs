@@ -12,12 +12,13 @@ use runnel_core::sorted::{SortedMap, SortedSet};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{MasterFault, NodeEvent, Role, ServiceLinkId};
+use runnel_ros1::rpc::Uri;
 
 use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
-use super::throttle::Throttle;
 use crate::data::{Events, ParameterRead, Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::log_output::console;
+use crate::log_output::throttle::Throttle;
 use crate::node_log::NodeLog;
 use crate::settings::linger::Unarrived;
 #[cfg(feature = "type_description")]
@@ -296,7 +297,7 @@ impl NodeSlot {
                 self.answered.insert((role, name), Some(why.to_string()));
             }
             NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}
-            NodeEvent::MasterUnreachable { why } => self.master_unreachable(&why),
+            NodeEvent::MasterUnreachable { master, why } => self.master_unreachable(&master, &why),
             NodeEvent::MasterReconnected => {
                 self.say(log::Level::Warn, format_args!("the master is back"));
                 self.unreachable = None;
@@ -307,10 +308,10 @@ impl NodeSlot {
     }
 
     /// Records that the master cannot be reached, and warns unless that is known.
-    pub(crate) fn master_unreachable(&mut self, why: &MasterFault) {
+    pub(crate) fn master_unreachable(&mut self, master: &Uri, why: &MasterFault) {
         if self.unreachable.is_none() {
             let meanwhile = if self.ros2 { " while ROS 2 works" } else { "" };
-            let summary = why.summary();
+            let summary = why.summary(master);
             let text = format_args!("{summary}: waiting{meanwhile}. Try: runnel master, or Graphs::Ros2");
             self.say(log::Level::Warn, text);
         }

@@ -16,7 +16,7 @@ use runnel_ros1::xmlrpc::Value;
 use super::effect::{Deadline, Effects};
 use super::nodes::NodeKey;
 use super::table::{Key, Table};
-use super::throttle::Throttle;
+use crate::log_output::throttle::Throttle;
 pub use calls::ServiceInfo;
 pub(crate) use calls::{Call, CallRequest};
 #[cfg(feature = "master")]

@@ -33,7 +33,7 @@ use runnel_ros1::node::Port;
 use super::effect::{Effect, Effects};
 use super::limits::SCRATCH;
 use super::table::{Key, Table};
-use super::throttle::Throttle;
+use crate::log_output::throttle::Throttle;
 use crate::settings::environment::Settings;
 use crate::settings::receive_budget::FrameBudget;
 pub(super) use handover::StreamProgress;

@@ -9,6 +9,7 @@ pub(crate) mod format;
 pub(crate) mod held_lines;
 pub(crate) mod loggers;
 pub(crate) mod rcutils;
+pub(crate) mod throttle;
 
 use std::fmt;
 use std::str::FromStr;

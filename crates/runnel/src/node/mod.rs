@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runnel_core::Message;
-use runnel_core::names::{self, NameError, NameErrorKind, Remapping};
+use runnel_core::names::{self, NameError, NameErrorKind, NameUse, Remapping};
 use runnel_core::schema::Generation;
 use runnel_core::time::Time;
 
@@ -111,12 +111,30 @@ impl Node {
         Ok(self.inner.remapping.remap(&resolved).to_owned())
     }
 
-    /// The absolute name of a topic. An empty name would resolve to the namespace, which is not a topic.
-    pub(crate) fn topic_name(&self, topic: &str) -> Result<String, Error> {
-        if topic.is_empty() {
-            return Err(NameError { name: String::new(), kind: NameErrorKind::Empty }.into());
+    /// As [`Node::resolve`]; an error says what the name is for. An empty name would resolve to the namespace, which is not
+    /// a topic, service or action.
+    pub(crate) fn resolve_for(&self, used_for: NameUse, name: &str) -> Result<String, Error> {
+        let refused = |kind| NameError { used_for, name: name.to_owned(), kind }.into();
+        if name.is_empty() && used_for != NameUse::Parameter {
+            return Err(refused(NameErrorKind::Empty));
         }
-        self.resolve(topic)
+        match self.resolve(name) {
+            Err(Error::Name(error)) => Err(error.used_for(used_for).into()),
+            Ok(resolved) if resolved == "/" && used_for != NameUse::Parameter => {
+                Err(refused(NameErrorKind::TrailingSlash))
+            }
+            resolved => resolved,
+        }
+    }
+
+    /// The absolute name of a topic.
+    pub(crate) fn topic_name(&self, topic: &str) -> Result<String, Error> {
+        self.resolve_for(NameUse::Topic, topic)
+    }
+
+    /// The absolute name of a service.
+    pub(crate) fn service_name(&self, service: &str) -> Result<String, Error> {
+        self.resolve_for(NameUse::Service, service)
     }
 
     pub(crate) fn topic_of<M: Message>(&self, topic: &str) -> Result<Topic, Error> {

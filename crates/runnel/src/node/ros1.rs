@@ -125,7 +125,7 @@ impl NodeInner {
     pub(crate) fn wait_for_master(&self, why: &CallError) -> Result<(), Error> {
         let mut driver = self.driver();
         let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
-        slot.master_unreachable(&why.clone().into());
+        slot.master_unreachable(&why.call().uri, &why.clone().into());
         drop(driver);
         let mut ended = false;
         self.context.shared.wait(MASTER_RETRY, |driver| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::callback_group::CallbackGroup;
 use crate::node::Node;
-use crate::node::callback_output::CallbackOutput;
+use crate::node::callback_output::{CallbackOutput, ErrorLog};
 use crate::node::options::TimerOptions;
 use crate::ready::Dispatch;
 use crate::time::timers::{Follows, Schedule, TimerEntry};
@@ -123,12 +123,8 @@ impl Node {
         &self,
         mut callback: impl FnMut() -> O + Send + 'static,
     ) -> impl FnMut() + Send + 'static {
-        let logger = self.logger().clone();
-        move || {
-            if let Some(error) = callback().error() {
-                crate::log_error!(logger, "timer: {error}");
-            }
-        }
+        let mut errors = ErrorLog::new(self.logger(), "timer");
+        move || errors.note(callback())
     }
 
     pub(crate) fn timer(

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_core::names;
+use runnel_core::names::{self, NameUse};
 use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
@@ -111,7 +111,7 @@ impl Node {
     /// # Errors
     /// As [`Node::set_param`].
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
-        let key = self.resolve(name)?;
+        let key = self.resolve_for(NameUse::Parameter, name)?;
         self.inner.needs_ros1(|| Ros1Feature::SharedParameter(key.clone()))?;
         Ok(self.query_master("deleteParam", &[key.into()])?.0)
     }
@@ -152,7 +152,7 @@ impl Node {
         callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
         let WatchOptions { of: name, group } = name.into();
-        let key = self.resolve(&name)?;
+        let key = self.resolve_for(NameUse::Parameter, &name)?;
         self.inner.needs_ros1(|| Ros1Feature::SharedParameter(key.clone()))?;
         let group = CallbackGroup::for_entity(group.as_ref());
         let core = WatchCore::new(key, (self.inner.executor_dispatch(), &group), callback);
@@ -170,7 +170,7 @@ impl Node {
     /// The absolute name of a parameter. In ROS 2 a relative name is below the node's own, with points as separators.
     fn param_key(&self, name: &str) -> Result<String, Error> {
         if self.inner.is_in_ros1() || name.starts_with('/') {
-            return self.resolve(name);
+            return self.resolve_for(NameUse::Parameter, name);
         }
         let own = name.strip_prefix('~').unwrap_or(name).replace('.', "/");
         let below = names::resolve(&self.inner.namespace, &self.inner.name, &format!("~{own}"))?;

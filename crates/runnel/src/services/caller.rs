@@ -111,16 +111,11 @@ impl Caller {
         error(self.service(), why)
     }
 
-    /// The service, if it is in this process and can be called directly.
+    /// The service, if it is in this process.
     ///
     /// # Errors
-    /// If it is in this process, but of another type.
-    pub(crate) fn direct_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
-        Ok(self.local_core()?.filter(|core| core.answers_at_once()))
-    }
-
-    /// The service, if it is in this process.
-    fn local_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
+    /// If it is of another type.
+    pub(crate) fn local_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core else { return Ok(None) };
         let ServiceClientSpec { md5, type_name, .. } = &self.wanted;
@@ -132,6 +127,11 @@ impl Caller {
         let why = HandshakeFault::OfferedType(Box::new(TypeMismatch { requested: wanted, offered }));
         let at = "this process".to_owned();
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
+    }
+
+    /// The service, if it is in this process and queues the calls of this client, which is in ROS 2.
+    fn queued_core(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
+        if self.ros2.is_some() { self.local_core() } else { Ok(None) }
     }
 
     /// Calls a service of this process on this thread, as soon as its callback does not run.
@@ -159,18 +159,19 @@ impl Caller {
         }
     }
 
-    /// Calls the service, directly if `local` is in this process. Returns the response's bytes.
+    /// Calls the service, which is `local` if it is in this process, directly if that answers at once. Returns the response's
+    /// bytes.
     pub(crate) fn call(
         &self,
         local: Option<&ServiceCore>,
         request: &dyn Request,
         until: Option<Instant>,
     ) -> Result<ResponseBytes, Error> {
-        if let Some(core) = local {
+        if let Some(core) = local.filter(|core| core.answers_at_once()) {
             return self.call_encoded(core, request, until);
         }
         let pending = PendingCall::new();
-        self.begin(request, until, &pending, self.wanted.persistent)?;
+        self.begin(local, request, until, (&pending, self.wanted.persistent))?;
         self.wait(&pending)?;
         self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
     }
@@ -208,8 +209,8 @@ impl Caller {
         request: &dyn Request,
         until: Option<Instant>,
     ) -> Result<Arc<PendingCall>, Error> {
-        let pending = PendingCall::new();
-        self.begin(request, until, &pending, self.wanted.persistent)?;
+        let (local, pending) = (self.queued_core()?, PendingCall::new());
+        self.begin(local.as_deref(), request, until, (&pending, self.wanted.persistent))?;
         self.node.context.shared.event_loop.ensure_background_poll();
         Ok(pending)
     }
@@ -247,26 +248,25 @@ impl Caller {
             node.driver().end_call_on(node.key, path);
             callback(response(&service, path, answer));
         });
-        self.begin(request, until, &pending, false)?;
+        self.begin(self.queued_core()?.as_deref(), request, until, (&pending, false))?;
         node.context.shared.event_loop.ensure_background_thread();
         Ok(())
     }
 
-    /// Begins a call, in the graph that has the service. One of this process answers when its executor runs.
+    /// Begins a call, in the graph that has the service. `local` of this process answers when its executor runs.
     fn begin(
         &self,
+        local: Option<&ServiceCore>,
         request: &dyn Request,
         until: Option<Instant>,
-        pending: &Arc<PendingCall>,
-        persistent: bool,
+        (pending, persistent): (&Arc<PendingCall>, bool),
     ) -> Result<(), Error> {
-        if let Some(client) = self.ros2 {
-            let local = self.local_core()?;
-            if local.is_some() || !self.node.is_in_ros1() || self.node.driver().is_server_ready(client) {
-                let request = (self.encoded(request, Encoding::Xcdr1)?, local.as_deref());
-                let begun = self.node.driver().begin_ros2_call(client, request, until, Arc::clone(pending));
-                return begun.map(drop).ok_or(Error::ShuttingDown);
-            }
+        if let Some(client) = self.ros2
+            && (local.is_some() || !self.node.is_in_ros1() || self.node.driver().is_server_ready(client))
+        {
+            let request = (self.encoded(request, Encoding::Xcdr1)?, local);
+            let begun = self.node.driver().begin_ros2_call(client, request, until, Arc::clone(pending));
+            return begun.map(drop).ok_or(Error::ShuttingDown);
         }
         // Only the end of the process in ROS 2 leaves a node of that graph alone without a client there.
         if !self.node.is_in_ros1() {

@@ -28,7 +28,7 @@ impl Node {
     /// [`Error::Name`] if the name is not valid; [`Error::NotInGraph`] if the node is only in ROS 2 and the type cannot be
     /// represented there; [`Error::Io`] if the operating system has no random bytes.
     pub fn create_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Client::new(self, self.resolve(service)?, false)
+        Client::new(self, self.service_name(service)?, false)
     }
 
     /// Creates a client of a service that keeps its connection in ROS 1 between calls. That is much faster, but the client
@@ -38,7 +38,7 @@ impl Node {
     /// # Errors
     /// As [`Node::create_client`].
     pub fn create_persistent_client<S: Service>(&self, service: &str) -> Result<Client<S>, Error> {
-        Client::new(self, self.resolve(service)?, true)
+        Client::new(self, self.service_name(service)?, true)
     }
 
     /// Waits at most `timeout` until a node provides the service. False if none does.
@@ -63,7 +63,7 @@ impl Node {
 
     fn untyped_caller(&self, service: &str) -> Result<Caller, Error> {
         let (type_name, md5) = ("*".to_owned(), "*".to_owned());
-        let service = self.resolve(service)?;
+        let service = self.service_name(service)?;
         let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: true };
         Caller::new(Arc::clone(&self.inner), wanted, None, None)
     }
@@ -134,10 +134,12 @@ impl<S: Service> Client<S> {
 
     fn call_until(&self, request: &S::Request, until: Option<Instant>) -> Result<S::Response, Error> {
         let types = [TypeId::of::<S::Request>(), TypeId::of::<S::Response>()];
-        let local = self.caller.direct_core()?;
+        let local = self.caller.local_core()?;
         // A type that was generated twice is the same on the wire, but not by reference. Events have encoded contents.
-        let is_by_reference =
-            |core: &&ServiceCore| core.types.ids == types && !self.caller.publishes_events_with(core);
+        let is_by_reference = |core: &&ServiceCore| {
+            let is_same = core.answers_at_once() && core.types.ids == types;
+            is_same && !self.caller.publishes_events_with(core)
+        };
         let Some(core) = local.as_deref().filter(is_by_reference) else {
             let response = self.caller.call(local.as_deref(), &Typed(request), until)?;
             return read_response::<S>(self.service(), &response);

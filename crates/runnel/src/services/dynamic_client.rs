@@ -32,7 +32,7 @@ impl Node {
         service: &str,
         schema: &Arc<ServiceSchema>,
     ) -> Result<DynamicClient, Error> {
-        DynamicClient::new(self, self.resolve(service)?, schema)
+        DynamicClient::new(self, self.service_name(service)?, schema)
     }
 }
 
@@ -99,7 +99,7 @@ impl DynamicClient {
     }
 
     fn call_until(&self, request: &DynamicMessage, until: Option<Instant>) -> Result<DynamicMessage, Error> {
-        let local = self.caller.direct_core()?;
+        let local = self.caller.local_core()?;
         let response = self.caller.call(local.as_deref(), &self.request(request), until)?;
         self.read(&response)
     }

@@ -47,7 +47,7 @@ impl Node {
         service: &str,
         schema: &ServiceSchema,
     ) -> Result<RawServiceClient, Error> {
-        let service = self.resolve(service)?;
+        let service = self.service_name(service)?;
         let names = self.inner.service_in_ros2(&service, types_of(schema).in_ros2())?;
         let (type_name, md5) = (schema.name.to_string(), schema.md5.clone());
         let wanted = ServiceClientSpec { service, type_name, md5, persistent: false, probe: false };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::message::Service;
-use runnel_core::names::{Generation, validate_name};
+use runnel_core::names::{Generation, NameUse, validate_name};
 use runnel_core::wire::{Encoding, GrowingSink, Wire, cdr, decode_into, try_write};
 use runnel_io::clock;
 use runnel_ros1::node::{Role, ServiceSpec, TopicError};
@@ -128,7 +128,7 @@ impl Node {
         dispatch: Dispatch,
         callback: ServiceCallback,
     ) -> Result<ServiceServer, Error> {
-        let service = self.resolve(&name)?;
+        let service = self.service_name(&name)?;
         let scheduling = (dispatch, &CallbackGroup::for_entity(group.as_ref()));
         let core = ServiceCore::new(service.clone(), types, scheduling, callback);
         let types = self.inner.service_in_ros2(&service, core.types.in_ros2())?;
@@ -157,7 +157,7 @@ impl NodeInner {
         let is_in_ros1 = self.is_in_ros1();
         if let Err(error) = validate_name(service, Generation::Ros2) {
             if !is_in_ros1 {
-                return Err(error.into());
+                return Err(error.used_for(NameUse::Service).into());
             }
             let line = format_args!("service {service} stays in ROS 1: {error}");
             self.log().log_library(log::Level::Warn, line);

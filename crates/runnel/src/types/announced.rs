@@ -13,7 +13,7 @@ use runnel_core::schema::{Generation, Schema};
 use runnel_io::Reactor;
 use runnel_ros1::node::TopicSpec;
 
-use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionSpec};
+use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionSpec, TypeSums};
 use crate::frame::QueueBound;
 use crate::ipc::Pool;
 use crate::types::type_mapping::TypeMapping;
@@ -196,6 +196,12 @@ impl Topic {
         }
     }
 
+    /// The sums of its type, for matching within the process.
+    pub(crate) fn type_sums(&self) -> TypeSums<'_> {
+        let type_hash = self.ros2.as_ref().map_or("", |ros2| &ros2.rihs01);
+        TypeSums { md5: self.local_type().1, type_hash }
+    }
+
     /// The publication of the topic by `node`.
     pub(crate) fn publication(
         &self,
@@ -210,7 +216,7 @@ impl Topic {
             type_name: type_name.to_owned(),
             md5: md5.to_owned(),
             definition: self.ros1.as_ref().map(|ros1| ros1.definition.clone()).unwrap_or_default(),
-            type_hash: self.ros2.as_ref().map(|ros2| ros2.rihs01.clone()).unwrap_or_default(),
+            type_hash: self.type_sums().type_hash.to_owned(),
             ..LinkInfo::default()
         };
         Arc::new(Publication::new(self.publication_options(qos), info, reactor, pool))
@@ -238,6 +244,7 @@ impl Topic {
             topic: self.name.clone(),
             type_name: type_name.to_owned(),
             md5: md5.to_owned(),
+            type_hash: self.type_sums().type_hash.to_owned(),
             bound: queue_bound(qos),
             deadline: qos.deadline,
             wants_info: false,

@@ -134,7 +134,7 @@ fn view_tolerates_concurrent_writes_of_the_talker() {
             );
             counted.fetch_add(1, Ordering::SeqCst);
         };
-        node.create_view_subscription::<JointState>("talk", 10, callback).unwrap()
+        node.create_view_subscription::<JointState, _>("talk", 10, callback).unwrap()
     });
 }
 

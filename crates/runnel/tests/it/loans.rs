@@ -188,7 +188,7 @@ fn every_subscriber_kind_receives_loaned_message() {
         let (into, counted) = (Arc::clone(&received), Arc::clone(&counts));
         let owning = listener
             .create_subscription("images", 10, move |image: &Image| into.lock().unwrap().push(image.clone()));
-        let viewing = listener.create_view_subscription::<Image>("images", 10, move |view| {
+        let viewing = listener.create_view_subscription::<Image, _>("images", 10, move |view| {
             assert_eq!(view.data, pattern(view.data.len()));
             counted.fetch_add(1, Ordering::SeqCst);
         });

@@ -55,7 +55,7 @@ fn exchange(
 fn listen_to_views_and_dynamic(node: &Node) -> [(Subscription, Infos); 2] {
     let [infos, dynamic_infos] = [(); 2].map(|()| Infos::default());
     let (into, into_dynamic) = (Arc::clone(&infos), Arc::clone(&dynamic_infos));
-    let views = node.create_view_subscription_with_info::<UInt8MultiArray>("data", 100, move |_, info| {
+    let views = node.create_view_subscription_with_info::<UInt8MultiArray, _>("data", 100, move |_, info| {
         into.lock().unwrap().push(info.clone());
     });
     let name = TypeName::parse(UInt8MultiArray::TYPE).unwrap();

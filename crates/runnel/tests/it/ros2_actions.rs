@@ -14,9 +14,9 @@ use crate::spinning::Spinning;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, TypeName};
 use runnel::core::wire::encode;
-use runnel::msgs::action_msgs::msg::{GoalStatus as Ros2Status, GoalStatusArray};
+use runnel::msgs::action_msgs::msg::{GoalInfo, GoalStatus as Ros2Status, GoalStatusArray};
 use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
-use runnel::{Error, GoalStatus, Graphs, QoS};
+use runnel::{Error, GoalStatus, Graphs, Node, QoS};
 
 /// Too short for a goal to end.
 const SHORT: Duration = Duration::from_millis(50);
@@ -78,6 +78,33 @@ fn every_end_reaches_its_ros2_client() {
     statuses.dedup();
     let expected = [Ros2Status::STATUS_EXECUTING, Ros2Status::STATUS_CANCELING, Ros2Status::STATUS_CANCELED];
     assert_eq!(statuses, expected);
+}
+
+/// The topic is only in ROS 2, while its type also has a form in ROS 1.
+#[test]
+fn status_reaches_typed_subscriptions_in_the_process_of_the_server() {
+    let domain = new_domain();
+    let (near, far) = (Spinning::with(context(domain, false)), context(domain, false));
+    let topic = "/test/_action/status";
+    let subscribe = |node: &Node| {
+        let (sender, lists) = channel();
+        let count = move |list: &GoalStatusArray| sender.send(list.status_list.len());
+        (node.create_subscription(topic, QoS::keep_last(10).transient_local(), count).unwrap(), lists)
+    };
+    let (node, other) =
+        (near.context.create_node("server").unwrap(), near.context.create_node("other").unwrap());
+    let early = subscribe(&node);
+    let accept = |goal: Goal| goal.accept().unwrap();
+    let _server = node.create_action_server::<TestAction>("test", accept, drop).unwrap();
+    let subscriptions = [early, subscribe(&node), subscribe(&other)];
+    let refused = node.create_subscription(topic, 1, |_: &GoalInfo| {}).err();
+    assert!(matches!(&refused, Some(Error::Topic(_))), "{refused:?}");
+    let client = far.create_node("client").unwrap().create_action_client::<TestAction>("test").unwrap();
+    assert!(client.wait_for_server(LONG).unwrap());
+    let _goal = client.send_goal(&goal(1)).unwrap();
+    for (_subscription, lists) in &subscriptions {
+        while lists.recv_timeout(LONG).unwrap() == 0 {}
+    }
 }
 
 #[test]

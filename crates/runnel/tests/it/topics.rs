@@ -11,10 +11,12 @@ use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::fake_publisher::FakePublisher;
 use crate::raw::framed_text;
 use runnel::core::Message;
+use runnel::msgs::actionlib::action::TestAction;
 use runnel::msgs::geometry_msgs::msg::{PoseStamped, Twist};
 use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::{Empty, Float32, Int32, String as Text, UInt8MultiArray};
-use runnel::{Context, Error, Node, Publisher, QoS, Subscription};
+use runnel::msgs::std_srvs::srv::{Trigger, TriggerRequest, TriggerResponse};
+use runnel::{Context, Error, Node, Publisher, QoS, ServerGoalHandle, Subscription};
 use runnel_ros1::http::request;
 use runnel_ros1::rpc::Uri;
 use runnel_ros1::xmlrpc::{Value, encode_call};
@@ -322,7 +324,7 @@ fn views_borrow_from_received_bytes() {
     let into = Arc::clone(&seen);
     let node = far.create_node("viewer").unwrap();
     let _subscription = node
-        .create_view_subscription::<Image>("image", 10, move |image| {
+        .create_view_subscription::<Image, _>("image", 10, move |image| {
             *into.lock().unwrap() = Some((image.encoding.to_string(), image.data.len(), image.header.seq));
         })
         .unwrap();
@@ -393,13 +395,28 @@ fn node_has_one_type_per_topic() {
 }
 
 #[test]
-fn empty_topic_name_is_refused() {
+fn invalid_name_is_refused_with_its_use() {
     let graph = Graph::new();
     let node = graph.context().create_node("one").unwrap();
-    let error = node.create_publisher::<Float32>("", 10).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Name(_)) && error.to_string().contains("is empty"), "{error}");
-    let error = node.create_raw_subscription("", None, 10, |_| {}).map(drop).unwrap_err();
-    assert!(matches!(error, Error::Name(_)), "{error}");
+    let serve = |_: &TriggerRequest| Ok(TriggerResponse::default());
+    let execute = |goal: &ServerGoalHandle<TestAction>| goal.succeed(&Default::default(), "");
+    let refused = [
+        ("topic", "", node.create_publisher::<Float32>("", 10).err()),
+        ("topic", "/", node.create_subscription("/", 10, |_: &Float32| {}).err()),
+        ("topic", "a b", node.create_raw_subscription("a b", None, 10, |_| {}).err()),
+        ("service", "", node.create_service::<Trigger, Error>("", serve).err()),
+        ("service", "a-b", node.create_client::<Trigger>("a-b").err()),
+        ("action", "", node.create_action_client::<TestAction>("").err()),
+        ("action", "1", node.create_concurrent_action_server::<TestAction, Error>("1", execute).err()),
+        ("parameter", "a b", node.get_param::<i32>("a b").err()),
+    ];
+    for (used_for, name, error) in refused {
+        let error = error.unwrap();
+        let text = error.to_string();
+        assert!(matches!(error, Error::Name(_)), "{text}");
+        assert!(text.starts_with(&format!("{used_for} name {name:?}: ")), "{text}");
+        assert!(text.contains(". Valid are letters, digits, "), "{text}");
+    }
 }
 
 #[test]
@@ -408,7 +425,8 @@ fn type_mismatch_is_refused_without_side_effects() {
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
     let wrong_node = far.create_node("wrong").unwrap();
-    let _wrong = wrong_node.create_subscription("chatter", 10, |_: &Twist| panic!("not a Twist")).unwrap();
+    let _wrong =
+        wrong_node.create_subscription("chatter", 10, |_: &Twist| -> () { panic!("not a Twist") }).unwrap();
     let (received, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("hello")).unwrap();

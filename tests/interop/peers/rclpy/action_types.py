@@ -2,14 +2,11 @@
 each type: it checks the goals, publishes the feedback until the client, which has received it, cancels the goal, and then succeeds with
 the result. As `client` it does what such servers expect, and checks the rest. Prints `ready`, `TYPE` for each goal that passed,
 and in the end, as a client, `done`."""
-import sys
-
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.task import Future
-from rclpy.utilities import remove_ros_args
 
-from common import node, print_line
-from samples import read
+from common import print_line
+from samples import run
 
 
 def serve(this, sample):
@@ -55,15 +52,4 @@ def use(this, sample, spin_once):
     print_line(sample.name)
 
 
-role, path = remove_ros_args(sys.argv)[1:3]
-samples = read(path)
-with node("action_types") as (this, spin_once):
-    if role == "server":
-        servers = [serve(this, sample) for sample in samples]
-        print_line("ready")
-        while True:
-            spin_once()
-    print_line("ready")
-    for sample in samples:
-        use(this, sample, spin_once)
-    print_line("done")
+run("action_types", serve, use)

@@ -123,7 +123,9 @@ def compile(package, needs, made):
     subprocess.run(["g++", "-shared", "-o", library, *objects, *wanted], check=True)
     for kind in TYPE_SUPPORTS:
         support = "lib{}__{}.so".format(package, kind)
-        needed = ["-Wl,--no-as-needed,-soname,{}".format(support), library]
+        # By name and not by path: the folder may be used from another checkout, and moved.
+        needed = ["-L{}".format(made), "-l:{}".format(library.name), "-Wl,-rpath,$ORIGIN"]
+        needed = ["-Wl,--no-as-needed,-soname,{}".format(support), *needed]
         subprocess.run(["gcc", "-shared", "-o", made / support, *needed], check=True)
     (made / "__init__.py").write_text(LOAD)
 

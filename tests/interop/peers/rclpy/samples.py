@@ -1,8 +1,12 @@
-"""Types of services and actions with values for their messages, from a file of JSON lines. Those that no wheel has are
-generated."""
+"""Types of services and actions with values for their messages, from a file of JSON lines, and the programs that serve and use
+them. Types that no wheel has are generated."""
 import importlib
 import json
+import sys
 
+from rclpy.utilities import remove_ros_args
+
+from common import node, print_line
 from generated import NEEDS, prepare
 from values import from_plain
 
@@ -26,3 +30,21 @@ class Sample:
 def read(path):
     with open(path, encoding="utf-8") as file:
         return [Sample(line) for line in file]
+
+
+def run(name, serve, use):
+    """The program `NAME ROLE FILE`. As `server` it has `serve(node, sample)` create a server of each type, and spins. As
+    `client` it has `use(node, sample, spin_once)` use the server of each type. Prints `ready` and, as a client, in the end
+    `done`."""
+    role, path = remove_ros_args(sys.argv)[1:3]
+    samples = read(path)
+    with node(name) as (this, spin_once):
+        if role == "server":
+            servers = [serve(this, sample) for sample in samples]
+            print_line("ready")
+            while servers:
+                spin_once()
+        print_line("ready")
+        for sample in samples:
+            use(this, sample, spin_once)
+        print_line("done")

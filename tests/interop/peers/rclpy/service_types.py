@@ -1,12 +1,8 @@
 """Services of the types in a file of JSON lines, each with the values of a request and a response. As `server` it serves each
 type: it checks the requests and responds. As `client` it calls each service and checks the response. Prints `ready`, `TYPE`
 for each call that passed, and in the end, as a client, `done`."""
-import sys
-
-from rclpy.utilities import remove_ros_args
-
-from common import node, print_line
-from samples import read
+from common import print_line
+from samples import run
 
 
 def serve(this, sample):
@@ -32,15 +28,4 @@ def use(this, sample, spin_once):
     print_line(sample.name)
 
 
-role, path = remove_ros_args(sys.argv)[1:3]
-samples = read(path)
-with node("service_types") as (this, spin_once):
-    if role == "server":
-        services = [serve(this, sample) for sample in samples]
-        print_line("ready")
-        while True:
-            spin_once()
-    print_line("ready")
-    for sample in samples:
-        use(this, sample, spin_once)
-    print_line("done")
+run("service_types", serve, use)

@@ -1,15 +1,11 @@
 //! Every action type of the built-in packages between Runnel and rclpy, in both directions. No wheel has these types, so they
 //! are generated for rclpy from the same definitions.
 
-use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use interop::TIMEOUT;
 use interop::distros::Distro;
-use interop::ready;
-use interop::ros2::Ros2Graph;
-use interop::spinning::Spinning;
 use runnel::core::message::Action;
 use runnel::core::schema::Kind;
 use runnel::{ActionServer, Error, GoalStatus, Node, ServerGoalHandle};
@@ -20,7 +16,7 @@ use runnel_msgs::tf2_msgs::action::LookupTransformAction;
 use runnel_testkit::process::Peer;
 use serde_json::{Value as Json, json};
 
-use crate::ros2_samples::{assert_all_pass, built_in, filled, path, peer};
+use crate::ros2_samples::{self, TypeChecks, built_in, filled, path, paths};
 
 const LONG: Duration = Duration::from_secs(TIMEOUT);
 
@@ -94,59 +90,37 @@ fn use_server<A: Action>(node: &Node, server: &Peer) {
     assert!(received.iter().all(|one| *one == expected), "{}: {received:?}", A::ROS2_NAME);
 }
 
-/// What is done with each type.
-struct Checks {
-    name: &'static str,
-    values: fn() -> Json,
-    serve: fn(&Node) -> Box<dyn std::any::Any>,
-    use_server: fn(&Node, &Peer),
+const fn checks<A: Action>() -> TypeChecks {
+    TypeChecks { name: A::ROS2_NAME, values: values::<A>, serve: serve::<A>, use_server: use_server::<A> }
 }
 
-impl Checks {
-    const fn of<A: Action>() -> Self {
-        Self { name: A::ROS2_NAME, values: values::<A>, serve: serve::<A>, use_server: use_server::<A> }
-    }
-}
-
-const TYPES: [Checks; 6] = [
-    Checks::of::<FibonacciAction>(),
-    Checks::of::<LookupTransformAction>(),
-    Checks::of::<MoveBaseAction>(),
-    Checks::of::<TestAction>(),
-    Checks::of::<TestRequestAction>(),
-    Checks::of::<TwoIntsAction>(),
+const TYPES: [TypeChecks; 6] = [
+    checks::<FibonacciAction>(),
+    checks::<LookupTransformAction>(),
+    checks::<MoveBaseAction>(),
+    checks::<TestAction>(),
+    checks::<TestRequestAction>(),
+    checks::<TwoIntsAction>(),
 ];
 
-fn samples() -> Vec<Json> {
-    TYPES.iter().map(|checks| (checks.values)()).collect()
-}
+/// The rclpy program.
+const PROGRAM: &str = "action_types";
 
 /// Has rclpy use servers of all types. Returns their number.
 pub fn check_rclpy_client(distro: Distro) -> usize {
-    let graph = Ros2Graph::new();
-    let near = Spinning::new(graph.context());
-    let node = near.node("servers");
-    let _servers: Vec<_> = TYPES.iter().map(|checks| (checks.serve)(&node)).collect();
-    let names = TYPES.each_ref().map(|checks| checks.name);
-    assert_all_pass(peer(&graph, distro, "action_types", "client", &samples()), &names);
-    TYPES.len()
+    ros2_samples::check_rclpy_client(distro, PROGRAM, &TYPES)
 }
 
 /// Uses servers of all types in rclpy. Returns their number.
 pub fn check_rclpy_server(distro: Distro) -> usize {
-    let graph = Ros2Graph::new();
-    let server = ready(peer(&graph, distro, "action_types", "server", &samples()));
-    let context = graph.context();
-    let node = context.create_node("client").expect("a node");
-    TYPES.iter().for_each(|checks| (checks.use_server)(&node, &server));
-    TYPES.len()
+    ros2_samples::check_rclpy_server(distro, PROGRAM, &TYPES)
 }
 
 #[test]
 fn every_action_type_is_tested() {
     let mut expected = built_in(Kind::Action, false);
     assert!(expected.remove(&path(WITHOUT_PEER)));
-    assert_eq!(BTreeSet::from(TYPES.each_ref().map(|checks| path(checks.name))), expected);
+    assert_eq!(paths(&TYPES), expected);
 }
 
 #[test]

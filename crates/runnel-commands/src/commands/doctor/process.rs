@@ -60,11 +60,11 @@ fn master_fault(master: &MasterFound, here: &Here) -> Option<Finding> {
         ServerFault::Nonsense(_) => "something else has its port: does ROS_MASTER_URI name the right one?",
         _ => START,
     };
-    let in_ros2 = match here.empty_domain.filter(|_| !here.master_named) {
-        Some(_) => format!("; in ROS 2: {START_ROS2}"),
-        None => String::new(),
+    let advice = match here.empty_domain.filter(|_| !here.master_named) {
+        Some(_) => format!("in ROS 1: {advice}; in ROS 2: {START_ROS2}"),
+        None => advice.to_owned(),
     };
-    Some(Finding::error(Area::Here, "master", what, &(advice.to_owned() + &in_ros2)))
+    Some(Finding::error(Area::Here, "master", what, &advice))
 }
 
 fn stated_fault(stated: &StatedHost, master: Option<&MasterFound>) -> Option<Finding> {
@@ -171,7 +171,8 @@ mod tests {
         let expected = "no process listens at http://10.0.0.1:11311/ (ROS_MASTER_URI is not set), and there is no ROS 2 \
                         participant in domain 7";
         assert_eq!(both.what, expected);
-        assert!(both.advice.contains("runnel master") && both.advice.contains("ROS_DOMAIN_ID"), "{both:?}");
+        assert!(both.advice.starts_with("in ROS 1: start one with 'runnel master'"), "{both:?}");
+        assert!(both.advice.contains("; in ROS 2: start a node"), "{both:?}");
         let with_master = Here { empty_domain: Some(7), ..here() };
         assert_eq!(judge(&with_master), [], "a graph of ROS 1 only is sound");
     }

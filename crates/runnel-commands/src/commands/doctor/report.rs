@@ -25,8 +25,11 @@ pub fn text(found: &Found, findings: &[Finding], width: usize) -> String {
         Some(graph) => checked_items(graph).map(|(word, count)| counted(count, word)).join(", "),
         None => "this process".to_owned(),
     };
-    let checked = checked
-        + &found.ros2.as_ref().filter(|_| found.here.has_ros2).map_or_else(String::new, checked_in_ros2);
+    let checked = match found.ros2.as_ref().filter(|_| found.here.has_ros2).map(checked_in_ros2) {
+        Some(in_ros2) if found.graph.is_some() => format!("in ROS 1: {checked}; in ROS 2: {in_ros2}"),
+        Some(in_ros2) => format!("{checked}; in ROS 2: {in_ros2}"),
+        None => checked,
+    };
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.name()));
     let verdict = if findings.is_empty() { "no problems found".to_owned() } else { counts.join(", ") };
     let checked = wrapped(&format!("checked {checked}"), width, ["", "    "]);
@@ -41,7 +44,7 @@ fn checked_in_ros2(found: &Ros2Found) -> String {
     });
     let topics = topics.collect::<BTreeSet<_>>().len();
     let nodes = counted(found.graph.nodes.len(), "node");
-    format!("; in ROS 2: {}, {nodes}, {}", found.participants, counted(topics, "topic"))
+    format!("{}, {nodes}, {}", found.participants, counted(topics, "topic"))
 }
 
 /// What was checked, with counts.
@@ -173,8 +176,8 @@ mod tests {
         assert!(findings.iter().all(|finding| !finding.subject.contains("status")), "{findings:?}");
         let here = Here { has_ros2: true, ..Here::default() };
         let text = text(&Found { here, ros2: Some(ros2), ..found() }, &[], WIDTH);
-        let expected = "checked 1 node, 1 topic, 0 connections, 0 services; in ROS 2: 2 participants in\n    \
-                        domain 0, 0 nodes, 1 topic\nno problems found\n";
+        let expected = "checked in ROS 1: 1 node, 1 topic, 0 connections, 0 services; in ROS 2: 2\n    \
+                        participants in domain 0, 0 nodes, 1 topic\nno problems found\n";
         assert_eq!(text, expected);
     }
 

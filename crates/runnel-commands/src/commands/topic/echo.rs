@@ -1,13 +1,13 @@
 //! `runnel topic echo`
 
+mod printer;
+
 use std::sync::Arc;
 
-use runnel::core::dynamic::{DynamicError, DynamicErrorKind, DynamicMessage, ValueRef};
-use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
-use runnel::core::yaml::{self, EchoOptions};
+use runnel::core::dynamic::{DynamicErrorKind, DynamicMessage};
+use runnel::core::schema::{Kind, Library, Schema, TypeName};
 use runnel::{Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
-use super::diagnostics::Diagnostics;
 use super::listen::ListenArgs;
 use super::qos::matching;
 use super::subject::{self, Subject};
@@ -16,10 +16,10 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{GraphSnapshot, publishes};
 use crate::measure::warn_of_losses;
-use crate::output::{Output, counted, json_text};
-use crate::python_yaml::{self, PrintOptions};
+use crate::output::counted;
 use crate::received_types::{ReceivedTypes, learned};
 use crate::streaming::Ending;
+use printer::Printer;
 
 /// Most messages that wait while others are printed.
 const DEPTH: usize = 256;
@@ -46,9 +46,10 @@ pub struct Args {
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "once")]
     count: Option<u64>,
 
-    /// Print only this field, such as pose.position.x; an index in brackets selects an element, [0:3] several
+    /// Print only this field, such as pose.position.x; an index in brackets selects an element, [0:3] several; may be
+    /// repeated
     #[arg(long, value_name = "PATH")]
-    field: Option<String>,
+    field: Vec<String>,
 
     /// Print values on one line, separated by commas
     #[arg(long)]
@@ -82,32 +83,9 @@ pub struct Args {
     listen: ListenArgs,
 }
 
-/// The form of output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Yaml,
-    FlowLists,
-    Csv,
-    Plot,
-    Json,
-}
-
-/// Prints messages until there are enough.
-struct Printer {
-    output: Output,
-    form: Form,
-    options: EchoOptions,
-    field: Option<String>,
-    topic: String,
-    types: ReceivedTypes,
-    diagnostics: Diagnostics,
-    printed: u64,
-    most: Option<u64>,
-}
-
 pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     subject::check(cli, [&args.topic])?;
-    args.field.as_deref().map_or(Ok(()), check_path)?;
+    args.field.iter().try_for_each(|path| check_path(path))?;
     let snapshot = args.listen.open_graphs(cli)?;
     let context = snapshot.context();
     let subject = Subject::find(cli, &snapshot, &args.topic)?;
@@ -197,114 +175,6 @@ fn subscribe(
         }
     };
     Ok(node.create_raw_subscription(topic, schema, options, take)?)
-}
-
-impl Printer {
-    fn new(args: Args, subject: &Subject, types: ReceivedTypes, cli: &CliContext) -> Result<Self, CliError> {
-        let form = match args {
-            _ if cli.output.json => Form::Json,
-            Args { csv: true, .. } => Form::Csv,
-            Args { plot: true, .. } => Form::Plot,
-            Args { flow_style: true, .. } => Form::FlowLists,
-            _ => Form::Yaml,
-        };
-        let field = args.field.or_else(|| subject.field.clone());
-        if form == Form::Plot && field.is_some() {
-            return Err(CliError::Usage("--plot prints whole messages, not one field".into()));
-        }
-        let truncate = (!args.full_length).then_some(args.truncate_length);
-        Ok(Self {
-            output: cli.output,
-            form,
-            options: EchoOptions {
-                no_arr: args.no_arr,
-                no_str: args.no_str,
-                truncate,
-                ..EchoOptions::default()
-            },
-            field,
-            topic: subject.topic.clone(),
-            types,
-            diagnostics: Diagnostics::default(),
-            printed: 0,
-            most: if args.once { Some(1) } else { args.count },
-        })
-    }
-
-    fn has_enough(&self) -> bool {
-        self.most.is_some_and(|most| self.printed >= most)
-    }
-
-    /// Prints a message. A message whose type is unknown, or that cannot be decoded or lacks the field, is skipped with
-    /// a diagnostic.
-    fn take(&mut self, message: &RawMessage<'_>) -> Result<(), CliError> {
-        let Some(schema) = self.types.find(message, &self.topic)? else { return Ok(()) };
-        let printed = message.decode(&schema).and_then(|decoded| self.text(&decoded, message.generation()));
-        match printed {
-            Ok(text) => {
-                self.printed += 1;
-                self.output.paragraph(&text)
-            }
-            Err(error) => {
-                let line = self.diagnostics.line(message.type_name(), message.publisher(), &error)?;
-                line.into_iter().for_each(|line| log::error!("{line}"));
-                Ok(())
-            }
-        }
-    }
-
-    /// The part at a path with a slice, such as `ranges[0:3]` or `poses[1:].position.x`, as in rostopic.
-    fn slice(
-        &self,
-        message: &DynamicMessage,
-        path: &str,
-        options: &EchoOptions,
-    ) -> Result<String, DynamicError> {
-        let selected = message.select(&path.replace('.', "/"))?;
-        let value = selected.view();
-        Ok(match self.form {
-            Form::Csv => yaml::value_to_csv(value, options),
-            Form::Json => json_text(&yaml::value_to_json(options.generation, value)),
-            Form::FlowLists => flow_lists(value, options),
-            Form::Yaml | Form::Plot => yaml::value_to_yaml(value, options) + "\n---",
-        })
-    }
-
-    /// A message in the form of the tools of its generation.
-    fn text(&self, message: &DynamicMessage, generation: Generation) -> Result<String, DynamicError> {
-        let (field, options) = (self.field.as_deref(), &EchoOptions { generation, ..self.options });
-        if let Some(field) = field.filter(|field| field.contains(':')) {
-            return self.slice(message, field, options);
-        }
-        match (self.form, field) {
-            (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
-            (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),
-            (Form::FlowLists, None) => Ok(flow_lists(ValueRef::Message(message), options)),
-            (Form::FlowLists, Some(field)) => Ok(flow_lists(message.get(field)?, options)),
-            (Form::Csv, None) => Ok(yaml::to_csv(message, options)),
-            (Form::Csv, Some(field)) => yaml::field_to_csv(message, field, options),
-            (Form::Json, None) => Ok(json_text(&yaml::to_json_in(generation, message))),
-            (Form::Json, Some(field)) => Ok(json_text(&yaml::field_to_json(generation, message, field)?)),
-            (Form::Plot, _) => Ok(self.plot(message)),
-        }
-    }
-
-    fn plot(&self, message: &DynamicMessage) -> String {
-        let stamp = match message.get("header.stamp") {
-            Ok(ValueRef::Time(stamp)) => stamp,
-            _ => runnel_io::clock::realtime(),
-        };
-        let value = ValueRef::Message(message);
-        let row = yaml::plot_row(value, stamp, &self.options);
-        if self.printed == 0 { format!("{}\n{row}", yaml::plot_header(value, &self.options)) } else { row }
-    }
-}
-
-/// A value as ros2 prints it, with lists on one line.
-fn flow_lists(value: ValueRef<'_>, options: &EchoOptions) -> String {
-    let EchoOptions { generation, truncate, no_arr, no_str, .. } = *options;
-    let printed = python_yaml::value_tree(value, PrintOptions { generation, truncate, no_arr, no_str });
-    printed.block_with_flow_lists() + "---"
 }
 
 #[cfg(test)]

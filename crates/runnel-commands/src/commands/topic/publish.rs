@@ -1,41 +1,32 @@
 //! `runnel topic pub`
 
+mod delivery;
+mod job;
+
 use std::cell::Cell;
-use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Schema};
 use runnel::core::yaml;
-use runnel::{Context, DynamicPublisher, QoS, Rate};
-use runnel_io::clock;
+use runnel::{DynamicPublisher, QoS};
 
 use super::qos::AskedQos;
-use super::subscribers::{self, has_best_effort_subscription, mismatch_count, ros1_only_count};
 use crate::cli_context::CliContext;
 use crate::completion;
-use crate::error::{CliError, unless_interrupted};
+use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter, GraphSnapshot};
-use crate::messages::{documents, typed_message, wrong_values};
-use crate::originals::command_line::TOPIC_INFO;
-use crate::output::{Output, counted};
+use crate::messages::{typed_message, wrong_values};
+use crate::output::counted;
 use crate::received_types::learned;
-use crate::streaming::POLL_PERIOD;
 use crate::types::Types;
 use crate::value_parsers;
+use delivery::{Delivery, SUBSCRIBER_TIMEOUT};
+use job::Job;
 
 /// Most messages that wait for a slow subscriber.
 const DEPTH: usize = 100;
-
-/// How long a limited number of messages waits for subscribers, or is kept for them.
-const SUBSCRIBER_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Pause before the first and after the last of a limited number of messages, for best-effort subscriptions. In many
-/// implementations one thread handles discovery and another receives, so a subscription that has acknowledged the
-/// publisher may still miss messages, or drop them at its end. Other subscriptions get lost messages again.
-const SETTLING: Duration = Duration::from_millis(100);
 
 /// How long standard input waits at most for a slow subscriber.
 const MAX_BLOCKING: Duration = Duration::from_secs(10);
@@ -137,24 +128,30 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     };
     let mut publisher = node.create_dynamic_publisher(&topic, &schema, args.qos())?;
     publisher.set_max_blocking_time(MAX_BLOCKING);
-    let published = Cell::new(0);
-    let job = Job { args, context: &context, publisher, generation, output: cli.output, published };
-    let has_subscriber = job.wait_for_subscribers(&snapshot)?;
-    let settling = if args.is_limited() && has_best_effort_subscription(&context, &topic)? {
-        SETTLING
-    } else {
-        Duration::ZERO
-    };
+    let (publisher, context, output) = (&publisher, &context, cli.output);
+    let delivery = Delivery { args, context, publisher, generation, output };
+    let job = Job { args, context, publisher, generation, output, published: Cell::new(0) };
+    let has_subscriber = delivery.wait_for_subscribers(&snapshot)?;
+    let settling = delivery.settling()?;
     context.sleep(settling)?;
     match args {
         Args { stdin: true, .. } => job.publish_documents()?,
         Args { latch: true, rate: None, times: None, once: false, .. } => job.publish_latched()?,
-        _ => job.publish_repeatedly()?,
+        _ => {
+            delivery.note_start();
+            job.publish_repeatedly()?;
+        }
     }
     context.sleep(settling)?;
-    job.stay(has_subscriber, &snapshot)?;
-    job.warn_of_drops();
+    delivery.stay(has_subscriber, &snapshot)?;
+    warn_of_drops(publisher);
     Ok(())
+}
+
+fn warn_of_drops(publisher: &DynamicPublisher) {
+    if publisher.dropped() > 0 {
+        log::warn!("dropped {} for slow subscribers", counted(publisher.dropped(), "message"));
+    }
 }
 
 impl Args {
@@ -219,189 +216,4 @@ fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Cl
 fn wrong_message(schema: &Schema, error: &yaml::YamlError) -> CliError {
     let name = &schema.def.name;
     CliError::Usage(wrong_values(&name.to_string(), error, &format!("'runnel interface show {name}'")))
-}
-
-struct Job<'a> {
-    args: &'a Args,
-    context: &'a Context,
-    publisher: DynamicPublisher,
-    /// The generation whose form messages have.
-    generation: Generation,
-    output: Output,
-    /// Number of published messages.
-    published: Cell<u64>,
-}
-
-impl Job<'_> {
-    /// Waits without a limit for the requested number of subscribers. Otherwise, if messages are limited, waits a
-    /// while for the known subscribers, or for a first one. False if no first one connected.
-    fn wait_for_subscribers(&self, snapshot: &GraphSnapshot) -> Result<bool, CliError> {
-        if let Some(count) = self.args.wait {
-            self.output.note(&format!(
-                "waiting for {} of {}",
-                counted(count, "subscriber"),
-                self.publisher.topic()
-            ));
-            return self.wait_for(count, None);
-        }
-        let topics = snapshot.topics()?;
-        let topic = topics.0.get(self.publisher.topic());
-        let ros2_count = topic.and_then(|topic| topic.ros2.as_ref()).map_or(0, |side| side.subscribers.len());
-        let is_kept = self.args.is_kept();
-        let mismatches = self.mismatch_count()?;
-        let known = (ros2_count + topic.map_or(0, ros1_only_count)).saturating_sub(mismatches);
-        if is_kept && known == 0 && self.generation == Generation::Ros2 {
-            self.output.note(&format!("waiting for a subscriber of {}", self.publisher.topic()));
-            return self.wait_for(1, Some(self.args.keep_alive()));
-        }
-        // A kept message needs no wait before it. But in ROS 2 only transient-local subscriptions get it later.
-        let is_piped_to_nobody = self.args.stdin && known == 0;
-        if !self.args.is_limited() || is_piped_to_nobody || is_kept && ros2_count == 0 {
-            return Ok(true);
-        }
-        if known == 0 && mismatches > 0 {
-            self.warn_of_mismatches();
-        } else if known == 0 {
-            log::warn!("no subscriber on {}", self.publisher.topic());
-        } else if !self.wait_for(known, Some(SUBSCRIBER_TIMEOUT))? {
-            let connected = self.publisher.subscription_count();
-            log::warn!(
-                "{connected} of {known} subscribers connected within {} s",
-                SUBSCRIBER_TIMEOUT.as_secs()
-            );
-        }
-        Ok(true)
-    }
-
-    /// False if fewer subscribers connect within the time-out.
-    fn wait_for(&self, count: usize, timeout: Option<Duration>) -> Result<bool, CliError> {
-        let until = timeout.map(|timeout| clock::monotonic() + timeout);
-        while self.context.ok() {
-            if unless_interrupted(self.publisher.wait_for_subscribers(count, POLL_PERIOD))? {
-                return Ok(true);
-            }
-            if until.is_some_and(|until| clock::monotonic() >= until) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Stays for late subscribers, unless a first subscriber was waited for in vain. Warns if a kept message reached
-    /// no subscriber.
-    fn stay(&self, has_subscriber: bool, snapshot: &GraphSnapshot) -> Result<(), CliError> {
-        let keep_alive =
-            if has_subscriber && !self.is_acknowledged() { self.args.keep_alive() } else { Duration::ZERO };
-        let until = clock::monotonic() + keep_alive;
-        if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
-            let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
-            if self.mismatch_count()? > 0 {
-                self.warn_of_mismatches();
-            } else if subscribers::has_subscriber(snapshot, topic)? {
-                log::warn!(
-                    "message not delivered: the subscribers of {topic} do not match (see '{TOPIC_INFO} {topic}')"
-                );
-            } else {
-                log::warn!("message not delivered: no subscriber on {topic} within {seconds} s");
-            }
-        }
-        Ok(self.context.sleep(until.since(clock::monotonic()))?)
-    }
-
-    /// The number of ROS 2 subscriptions that do not match the publisher.
-    fn mismatch_count(&self) -> Result<usize, CliError> {
-        mismatch_count(self.context, self.publisher.topic())
-    }
-
-    /// Warns that no subscription matches. The library logs the reason of each pair.
-    fn warn_of_mismatches(&self) {
-        let topic = self.publisher.topic();
-        log::warn!("message not delivered: no subscriber of {topic} matches (see '{TOPIC_INFO} {topic}')");
-    }
-
-    /// True if ROS 2 subscribers have the message, or will have it before the program ends, since that waits for
-    /// their acknowledgements. ROS 1 has no acknowledgements.
-    fn is_acknowledged(&self) -> bool {
-        let is_default = self.args.keep_alive.is_none();
-        is_default && self.generation == Generation::Ros2 && self.publisher.subscription_count() > 0
-    }
-
-    fn publish_latched(&self) -> Result<(), CliError> {
-        self.publish(&message(self.publisher.schema(), &self.args.values)?)?;
-        self.output.note("publishing one latched message; Ctrl-C ends");
-        Ok(self.context.spin()?)
-    }
-
-    fn publish_repeatedly(&self) -> Result<(), CliError> {
-        if self.args.is_kept() {
-            self.note_kept();
-        } else if !self.args.is_limited() {
-            self.note_endless();
-        }
-        let values = &self.args.values;
-        // Values with these words change from message to message.
-        let changes = values.iter().any(|value| value.contains("now") || value.contains("auto"));
-        let typed = || message(self.publisher.schema(), values);
-        let mut next = typed()?;
-        let mut rate = Rate::new(self.context, self.args.rate.unwrap_or(1.0))?;
-        let mut left = self.args.times();
-        while self.context.ok() && left != Some(0) {
-            self.publish(&next)?;
-            left = left.map(|left| left - 1);
-            if left != Some(0) {
-                rate.sleep()?;
-            }
-            if changes {
-                next = typed()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn note_kept(&self) {
-        let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
-        if !self.is_acknowledged() {
-            self.output.note(&format!("publishing on {topic}, kept for late subscribers for {seconds} s"));
-        }
-    }
-
-    fn note_endless(&self) {
-        let (topic, rate) = (self.publisher.topic(), self.args.rate.unwrap_or(1.0));
-        self.output.note(&format!("publishing on {topic}, {rate} a second; Ctrl-C ends"));
-    }
-
-    fn publish_documents(&self) -> Result<(), CliError> {
-        let mut rate = self.args.rate.map(|hertz| Rate::new(self.context, hertz)).transpose()?;
-        let documents = documents(io::stdin);
-        while self.context.ok() {
-            let text = match documents.recv_timeout(POLL_PERIOD) {
-                Ok(text) => text?,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            let schema = self.publisher.schema();
-            let message = yaml::from_yaml(schema, &text, clock::realtime());
-            self.publish(&message.map_err(|error| wrong_message(schema, &error))?)?;
-            rate.as_mut().map_or(Ok(()), Rate::sleep)?;
-        }
-        Ok(())
-    }
-
-    fn publish(&self, message: &DynamicMessage) -> Result<(), CliError> {
-        self.publisher.publish(message)?;
-        self.published.set(self.published.get() + 1);
-        if !self.args.prints(self.published.get()) {
-            return Ok(());
-        }
-        let generation = self.generation;
-        let options = yaml::EchoOptions { generation, ..yaml::EchoOptions::default() };
-        let text = || format!("publishing:\n{}\n", yaml::to_yaml(message, &options));
-        self.output.answer(text, || yaml::to_json_in(generation, message))
-    }
-
-    fn warn_of_drops(&self) {
-        if self.publisher.dropped() > 0 {
-            log::warn!("dropped {} for slow subscribers", counted(self.publisher.dropped(), "message"));
-        }
-    }
 }

@@ -138,14 +138,20 @@ fn error_names_argument() {
         ("--ros-args -r ab", "ab: should have the form NAME:=VALUE"),
         ("--ros-args -p :=x", ":=x: should have the form NAME:=VALUE"),
         ("--ros-args -p n::=x", "n::=x: should have the form NAME:=VALUE"),
-        ("--ros-args -p a/b:c:=x", "a/b:c:=x: name \"a/b\": may not contain '/'"),
+        (
+            "--ros-args -p a/b:c:=x",
+            "a/b:c:=x: node name \"a/b\": may not contain '/'. Valid are letters, digits and '_'; no digit first",
+        ),
         ("--ros-args -r a:=b-c", "a:=b-c: name \"b-c\": may not contain '-'"),
         (
             "drain:=1",
             "drain:=1: name \"1\": may not begin with '1'; NAME:=OTHER remaps a name. Try: _drain:=1 to set a parameter",
         ),
         ("a:=", "a:=: should have the form NAME:=VALUE"),
-        ("__name:=a/b", "__name:=a/b: name \"a/b\": may not contain '/'"),
+        (
+            "__name:=a/b",
+            "__name:=a/b: node name \"a/b\": may not contain '/'. Valid are letters, digits and '_'; no digit first",
+        ),
         ("__ns:=a~", "__ns:=a~: name \"/a~\": may not contain '~'"),
     ];
     for (line, expected) in table {

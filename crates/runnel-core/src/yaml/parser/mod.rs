@@ -7,12 +7,14 @@
 mod de;
 mod events;
 mod indentation;
+mod place;
 mod plain;
 mod tree;
 
 pub(super) use de::{ReadError, Reader};
 pub(super) use events::Events;
 pub(super) use indentation::indented;
+pub use place::place_of;
 pub use plain::{Plain, plain_value};
 pub use tree::{YamlNode, YamlValue, parse_documents};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::answer::NotAnAnswer;
 use crate::peer_text::sanitize;
-use crate::rpc::{CallError, UriError};
+use crate::rpc::{CallError, Uri, UriError};
 
 /// A failed or unusable answer of the master.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl fmt::Display for MasterFault {
             Self::Call(error) => error.to_string(),
             Self::NotAnAnswer(error) => error.to_string(),
             Self::Declined(why) => why.clone(),
-            Self::NotAServiceAddress(answer) => format!("its answer is not the URI of a service: {answer}"),
+            Self::NotAServiceAddress(answer) => format!("not the URI of a service: {answer}"),
             Self::ServiceUri(error) => error.to_string(),
         };
         f.write_str(&sanitize(&text))
@@ -48,10 +48,11 @@ impl fmt::Display for MasterFault {
 }
 
 impl MasterFault {
-    /// The master's state in a user's terms: not running, unknown host, or not responding.
-    pub fn summary(&self) -> String {
-        let Self::Call(error) = self else { return format!("the master's answer is not valid: {self}") };
-        let uri = &error.call().uri;
+    /// The state of the master at `uri` in a user's terms: not running, unknown host, or not responding.
+    pub fn summary(&self, uri: &Uri) -> String {
+        let Self::Call(error) = self else {
+            return format!("the answer of the master at {uri} is not valid: {self}");
+        };
         let text = match &**error {
             CallError::Unreachable { is_attempted: false, .. } => {
                 format!("the host name {} of ROS_MASTER_URI does not resolve", uri.endpoint.host)

@@ -55,20 +55,22 @@ fn handshake_faults_are_readable() {
 
 #[test]
 fn master_faults_say_what_is_missing() {
+    let master = Uri::parse("http://robot7:11311").expect("an address");
     let fault = |why: Option<&str>, is_attempted| {
-        let call = CallTarget {
-            uri: Uri::parse("http://robot7:11311").expect("an address"),
-            method: "lookupService".to_owned(),
-        };
+        let call = CallTarget { uri: master.clone(), method: "lookupService".to_owned() };
         MasterFault::from(CallError::Unreachable { call, why: why.map(str::to_owned), is_attempted })
     };
     let refused = fault(Some("Connection refused (os error 111)"), true);
-    assert_eq!(refused.summary(), "no master at http://robot7:11311/ (connection refused)");
-    let unknown = fault(Some("unknown"), false).summary();
+    assert_eq!(refused.summary(&master), "no master at http://robot7:11311/ (connection refused)");
+    let unknown = fault(Some("unknown"), false).summary(&master);
     assert_eq!(unknown, "the host name robot7 of ROS_MASTER_URI does not resolve");
     assert_eq!(
-        ServiceFailure::MasterSilent { why: refused }.to_string(),
+        ServiceFailure::MasterSilent { master: Box::new(master.clone()), why: refused }.to_string(),
         "its provider is unknown: no master at http://robot7:11311/ (connection refused). Try: runnel master"
+    );
+    assert_eq!(
+        MasterFault::NotAServiceAddress("5".to_owned()).summary(&master),
+        "the answer of the master at http://robot7:11311/ is not valid: not the URI of a service: 5"
     );
 }
 

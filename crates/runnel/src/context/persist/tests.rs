@@ -128,7 +128,8 @@ fn damaged_journals_are_kept() {
         text.extend(record("/", Some(&(number as i32).into())).expect("a record"));
         fs::write(folder.file(), text).expect("written");
         let warned = warnings(&mut start(&folder));
-        assert!(warned[0].starts_with("parameter / is not restored: "), "{warned:?}");
+        let expected = format!("{}: parameter / is not restored: ", folder.file().display());
+        assert!(warned[0].starts_with(&expected), "{warned:?}");
         last = warned[1].clone();
         assert_eq!(last.contains("in place of an older one"), number > DAMAGED, "{last}");
     }

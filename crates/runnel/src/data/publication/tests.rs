@@ -47,6 +47,7 @@ fn subscription_with(
             topic,
             type_name,
             md5,
+            type_hash: String::new(),
             bound: BOUND,
             deadline: None,
             wants_info: false,

@@ -59,6 +59,7 @@ impl ServiceEnd {
             topic: service.to_owned(),
             type_name: ANY.to_owned(),
             md5: ANY.to_owned(),
+            type_hash: String::new(),
             takes: None,
             fixed_len: None,
         };

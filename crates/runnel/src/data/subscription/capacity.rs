@@ -101,6 +101,7 @@ mod tests {
                 topic,
                 type_name,
                 md5,
+                type_hash: String::new(),
                 bound,
                 deadline: None,
                 wants_info: false,

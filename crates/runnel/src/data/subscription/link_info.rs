@@ -8,6 +8,7 @@ use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire, cdr, decode_into, de
 use runnel_ros1::node::LinkStats;
 
 use super::pair_position::PairPosition;
+use crate::data::type_sums::TypeSums;
 use crate::ros2_graph::Gid;
 
 /// See the module's documentation. Fields that each message uses come first.
@@ -39,6 +40,10 @@ pub(crate) struct LinkInfo {
 }
 
 impl LinkInfo {
+    pub(in crate::data) fn type_sums(&self) -> TypeSums<'_> {
+        TypeSums { md5: &self.md5, type_hash: &self.type_hash }
+    }
+
     /// The same link with another name of its publisher.
     pub(crate) fn named(&self, publisher: &str) -> Self {
         Self {

@@ -203,6 +203,7 @@ mod tests {
                 topic: "/test".into(),
                 type_name: "*".into(),
                 md5: "*".into(),
+                type_hash: String::new(),
                 takes: None,
                 fixed_len: None,
             };

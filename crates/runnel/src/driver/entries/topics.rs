@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use runnel_core::names::{Generation, validate_name};
+use runnel_core::names::{Generation, NameUse, validate_name};
 use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
@@ -39,7 +39,7 @@ impl Driver {
     ) -> Result<(), Error> {
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let input = slot.inputs.get(&topic.name);
-        if let Some(has) = input.and_then(|input| input.conflict(topic.local_type().1)) {
+        if let Some(has) = input.and_then(|input| input.conflict(topic.type_sums())) {
             return Err(type_conflict(topic, has));
         }
         slot.begin(Ros1Role::Publisher, &topic.name);
@@ -62,7 +62,7 @@ impl Driver {
         let graphs = self.nodes.graphs(key, topic, qos)?;
         if let Some(spec) = graphs.ros1 {
             self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
-        } else if let Some(has) = publication.conflict(topic.local_type().1) {
+        } else if let Some(has) = publication.conflict(topic.type_sums()) {
             return Err(type_conflict(topic, has));
         }
         #[cfg(feature = "type_description")]
@@ -138,7 +138,7 @@ impl Driver {
         let graphs = self.nodes.graphs(key, topic, qos)?;
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let output = slot.outputs.get(&topic.name).filter(|_| !core.takes_any());
-        if let Some(has) = output.and_then(|output| output.conflict(core.md5())) {
+        if let Some(has) = output.and_then(|output| output.conflict(core.type_sums())) {
             return Err(type_conflict(topic, has));
         }
         if let Some(spec) = graphs.ros1 {
@@ -147,7 +147,7 @@ impl Driver {
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let input = Arc::clone(slot.inputs.entry(topic.name.clone()).or_default());
         // An untyped subscription is compatible with every type, but other subscriptions of the topic may conflict.
-        if let Some(has) = input.conflict(core.md5()) {
+        if let Some(has) = input.conflict(core.type_sums()) {
             return Err(type_conflict(topic, has));
         }
         #[cfg(feature = "type_description")]
@@ -196,7 +196,7 @@ impl Nodes {
         let mut ros2 = slot.ros2 && topic.ros2.is_some();
         if ros2 && let Err(error) = validate_name(&topic.name, Generation::Ros2) {
             if ros1.is_none() {
-                return Err(error.into());
+                return Err(error.used_for(NameUse::Topic).into());
             }
             slot.say(log::Level::Warn, format_args!("topic {} stays in ROS 1: {error}", topic.name));
             ros2 = false;

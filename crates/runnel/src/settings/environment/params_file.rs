@@ -245,7 +245,7 @@ talker:
             ("a:\n  ros__parameters:", "line 2: ros__parameters has no value"),
             (
                 "a-b:\n  ros__parameters:\n    b: 1",
-                "line 3: name \"a-b\": may not contain '-'. Try: /talker, talker, /robot/talker, /robot/* or /**",
+                "line 3: node name \"a-b\": may not contain '-'. Valid are letters, digits and '_'; no digit first. Try: /talker, talker, /robot/talker, /robot/* or /**",
             ),
             ("a:\n  ros__parameters:\n    b:\n    - 'c", "line 4: b: 'c does not end with '"),
             ("- a", "line 1: an item of a list that has no name"),

@@ -12,6 +12,7 @@ use super::{RawMessage, Subscription, Takes};
 use crate::data::{Delivery, Kept};
 use crate::error::Error;
 use crate::node::Node;
+use crate::node::callback_output::{CallbackOutput, ErrorLog};
 use crate::node::options::SubscriptionOptions;
 use crate::topics::borrowed::Borrowed;
 use crate::topics::message_info::MessageInfo;
@@ -20,7 +21,8 @@ use crate::types::type_mapping::TypeMapping;
 
 impl Node {
     /// Creates a subscription to a topic. `callback` gets each message by reference. A message from this process is the
-    /// publisher's own. A message from another process is decoded into memory that is reused for the next one.
+    /// publisher's own. A message from another process is decoded into memory that is reused for the next one. An error that
+    /// the callback returns is logged.
     ///
     /// ```no_run
     /// use runnel::msgs::sensor_msgs::msg::Imu;
@@ -33,13 +35,14 @@ impl Node {
     ///
     /// # Errors
     /// If the name is not valid, the node uses the topic with another type, or the ROS 1 master refuses.
-    pub fn create_subscription<M: Message>(
+    pub fn create_subscription<M: Message, O: CallbackOutput>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&M) + Send + 'static,
+        mut callback: impl FnMut(&M) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
-        self.subscribe_to_values(topic, options, false, move |message, _| callback(message))
+        let mut errors = self.errors_of(topic)?;
+        self.subscribe_to_values(topic, options, false, move |message, _| errors.note(callback(message)))
     }
 
     /// As [`Node::create_subscription`]. The callback also gets each message's metadata: source and reception time, publisher and
@@ -47,15 +50,16 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_subscription_with_info<M: Message>(
+    pub fn create_subscription_with_info<M: Message, O: CallbackOutput>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&M, &MessageInfo) + Send + 'static,
+        mut callback: impl FnMut(&M, &MessageInfo) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let mut errors = self.errors_of(topic)?;
         self.subscribe_to_values(topic, options, true, move |message, info| {
             if let Some(info) = info {
-                callback(message, info);
+                errors.note(callback(message, info));
             }
         })
     }
@@ -65,28 +69,30 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_view_subscription<M: Message>(
+    pub fn create_view_subscription<M: Message, O: CallbackOutput>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
+        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
-        self.subscribe_to_views::<M>(topic, options, false, move |message, _| callback(message))
+        let mut errors = self.errors_of(topic)?;
+        self.subscribe_to_views::<M>(topic, options, false, move |message, _| errors.note(callback(message)))
     }
 
     /// As [`Node::create_view_subscription`]. The callback also gets each message's metadata.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_view_subscription_with_info<M: Message>(
+    pub fn create_view_subscription_with_info<M: Message, O: CallbackOutput>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>, &MessageInfo) + Send + 'static,
+        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>, &MessageInfo) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let mut errors = self.errors_of(topic)?;
         self.subscribe_to_views::<M>(topic, options, true, move |message, info| {
             if let Some(info) = info {
-                callback(message, info);
+                errors.note(callback(message, info));
             }
         })
     }
@@ -98,17 +104,18 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_borrowing_subscription<M: Message>(
+    pub fn create_borrowing_subscription<M: Message, O: CallbackOutput>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
+        mut callback: impl FnMut(Borrowed<M>) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let mut errors = self.errors_of(topic)?;
         let topic = self.topic_of::<M>(topic)?;
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
             if let Delivery::Bytes { bytes, from, info, queue } = delivery {
                 from.read_view::<M>(bytes.bytes())?;
-                callback(Borrowed::new(Kept::take(bytes, (from, info), queue)));
+                errors.note(callback(Borrowed::new(Kept::take(bytes, (from, info), queue))));
             }
             Ok(())
         })
@@ -123,14 +130,14 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_raw_subscription(
+    pub fn create_raw_subscription<O: CallbackOutput>(
         &self,
         topic: &str,
         schema: Option<&Schema>,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
+        mut callback: impl FnMut(&RawMessage<'_>) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let options = options.into();
+        let (options, mut errors) = (options.into(), self.errors_of(topic)?);
         let topic = match schema {
             Some(schema) => self.topic_of_mapping(topic, &TypeMapping::of(&Arc::new(schema.clone())))?,
             None => {
@@ -140,7 +147,7 @@ impl Node {
         };
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
             if let Delivery::Bytes { bytes, from, info, .. } = delivery {
-                callback(&RawMessage::new(bytes, from, info));
+                errors.note(callback(&RawMessage::new(bytes, from, info)));
             }
             Ok(())
         })
@@ -153,32 +160,40 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_dynamic_subscription(
+    pub fn create_dynamic_subscription<O: CallbackOutput>(
         &self,
         topic: &str,
         schema: &Arc<Schema>,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
+        mut callback: impl FnMut(&DynamicMessage) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
-        self.subscribe_to_dynamic(topic, schema, (options.into(), false), move |message, _| callback(message))
+        let mut errors = self.errors_of(topic)?;
+        let take = move |message: &_, _: Option<&_>| errors.note(callback(message));
+        self.subscribe_to_dynamic(topic, schema, (options.into(), false), take)
     }
 
     /// As [`Node::create_dynamic_subscription`]. The callback also gets each message's metadata.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
-    pub fn create_dynamic_subscription_with_info(
+    pub fn create_dynamic_subscription_with_info<O: CallbackOutput>(
         &self,
         topic: &str,
         schema: &Arc<Schema>,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&DynamicMessage, &MessageInfo) + Send + 'static,
+        mut callback: impl FnMut(&DynamicMessage, &MessageInfo) -> O + Send + 'static,
     ) -> Result<Subscription, Error> {
+        let mut errors = self.errors_of(topic)?;
         self.subscribe_to_dynamic(topic, schema, (options.into(), true), move |message, info| {
             if let Some(info) = info {
-                callback(message, info);
+                errors.note(callback(message, info));
             }
         })
+    }
+
+    /// The log of the errors of a subscription's callback.
+    fn errors_of(&self, topic: &str) -> Result<ErrorLog, Error> {
+        Ok(ErrorLog::new(self.logger(), format_args!("callback of topic {}", self.topic_name(topic)?)))
     }
 
     /// Creates a subscription whose callback gets messages by reference. Metadata is recorded only if `info` is set.

@@ -43,7 +43,7 @@ fn first_message_uses_reserved_memory_of_its_topic() {
         let received = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
-        let subscription = listener.create_view_subscription::<UInt8MultiArray>("reserved", 10, {
+        let subscription = listener.create_view_subscription::<UInt8MultiArray, _>("reserved", 10, {
             move |message| into.lock().unwrap().push(message.data.as_ptr().addr())
         });
         let subscription = subscription.unwrap();

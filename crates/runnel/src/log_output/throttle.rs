@@ -1,4 +1,4 @@
-//! Limit on log lines about peers, so that they cannot fill a disk.
+//! Limit on log lines about peers and callbacks, so that they cannot fill a disk.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const SPAN: Duration = Duration::from_secs(10);
 
 /// Counter of lines.
 #[derive(Debug, Default)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     began: Option<Instant>,
     lines: u64,
 }
@@ -30,8 +30,8 @@ enum Verdict {
 }
 
 impl Throttle {
-    /// Logs a line about a peer with `say`, within the limit.
-    pub(super) fn warn(
+    /// Logs a line with `say`, within the limit.
+    pub(crate) fn warn(
         &mut self,
         now: Instant,
         line: fmt::Arguments<'_>,
