@@ -19,7 +19,7 @@ mod yaml;
 
 pub use folder_writer::{Folder, FolderWriter};
 pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
-pub use reader::{BagFile, Reader};
+pub use reader::{BagFile, Reader, recorded_metadata};
 pub use rebuilt_metadata::rebuilt_metadata;
 pub use writer::Writer;
 pub use written_file::FileWriter;

@@ -72,7 +72,7 @@ impl Reader {
     /// What the recorder said of the bag: `metadata.yaml`, or without it what the last finished file has of it.
     pub fn recorded_metadata(&mut self) -> Option<BagMetadata> {
         let listed = self.listed.clone();
-        listed.or_else(|| self.files.iter_mut().rev().find_map(|file| metadata_in_file(&mut *file.reader)))
+        listed.or_else(|| self.files.iter_mut().rev().find_map(|file| recorded_metadata(&mut *file.reader)))
     }
 
     /// Adds damage outside of the files.
@@ -126,8 +126,8 @@ impl BagReader for Reader {
     }
 }
 
-/// What a file has of the bag's metadata. Damage of it is no damage of the bag.
-fn metadata_in_file(file: &mut dyn BagReader) -> Option<BagMetadata> {
+/// What the recorder said of the bag in one of its files. Damage of it is no damage of the bag.
+pub fn recorded_metadata(file: &mut dyn BagReader) -> Option<BagMetadata> {
     let (name, key) = METADATA;
     let records = file.metadata().ok()?;
     let record = records.iter().rev().find(|record| record.name == name)?;

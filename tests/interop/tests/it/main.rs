@@ -6,6 +6,7 @@ mod bag_commands;
 mod bag_disks;
 mod bag_drive;
 mod bag_formats;
+mod bag_info;
 mod bag_javascript;
 mod bag_player;
 mod bag_rates;
