@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::files;
 use crate::cli_context::CliContext;
+use super::reading_progress::ReadingProgress;
 use crate::error::CliError;
 use crate::output::{counted, lines};
 
@@ -40,7 +41,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let mut are_good = true;
     for path in &args.bags {
         let verdict = match files::open(path) {
-            Ok(mut reader) => Verdict::of(&mut *reader),
+            Ok(mut reader) => Verdict::of(&mut *reader, &mut progress),
             Err(CliError::Failed(why)) => Verdict { damages: 1, first: Some(why), ..Verdict::default() },
             Err(error) => return Err(error),
         };
@@ -53,6 +54,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
                 "messages": verdict.messages,
                 "lost": verdict.lost,
                 "damages": verdict.damages,
+    let mut progress = ReadingProgress::new("checking", cli, false);
                 "first_damage": verdict.first,
             })
         };
@@ -62,8 +64,8 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 }
 
 impl Verdict {
-    fn of(reader: &mut dyn BagReader) -> Self {
-        let &Summary { is_finished, format, .. } = reader.summary();
+    fn of(reader: &mut dyn BagReader, progress: &mut ReadingProgress) -> Self {
+        let &Summary { is_finished, format, start, end, .. } = reader.summary();
         let mut verdict = Self { is_finished, unfinished: files::unfinished(format), ..Self::default() };
         let listed = reader.summary().counts.iter().copied().fold(0, u64::saturating_add);
         if let Some(damage) = reader.damage() {
@@ -71,7 +73,10 @@ impl Verdict {
         }
         for read in reader.messages(&Selection::default()) {
             match read {
-                Ok(_) => verdict.messages += 1,
+                Ok(message) => {
+                    verdict.messages += 1;
+                    progress.count(message.log_time);
+                }
                 Err(error) => verdict.note(error.to_string()),
             }
         }
@@ -89,12 +94,14 @@ impl Verdict {
     }
 
     fn text(&self, path: &Path) -> String {
+        progress.begin(start.zip(end));
         let path = path.display();
         let messages = counted(self.messages, "message");
         if self.is_good() {
             return format!("{path}: good, {messages}");
         }
         let first = self.first.as_ref().map(|first| format!("  first damage: {first}"));
+        progress.end();
         let more = (self.damages > 1).then(|| format!("  damaged parts: {}", self.damages));
         let lost = (self.lost > 0).then(|| format!("  lost: {}", counted(self.lost, "message")));
         let unfinished =

@@ -12,7 +12,13 @@ use runnel_bag::{
 };
 use tempfile::TempDir;
 
-use super::folder::repair;
+use crate::bag::reading_progress::ReadingProgress;
+use crate::bag::transfer::Transferred;
+use crate::error::CliError;
+
+fn repair(folder: &Path, force: bool) -> Result<Option<Transferred>, CliError> {
+    super::folder::repair(folder, force, &mut ReadingProgress::hidden(""))
+}
 
 /// A folder with three files of five messages each. The last one is not finished, and the metadata do not list it.
 fn killed() -> (TempDir, PathBuf) {

@@ -1,5 +1,6 @@
 //! `ros2 bag`
 
+mod convert;
 mod info;
 mod input_bags;
 mod list;
@@ -16,6 +17,7 @@ use clap::Subcommand;
 use super::Failure;
 use crate::bag::{self, burst, reindex};
 use crate::cli_context::CliContext;
+use convert::ConvertArgs;
 use info::InfoArgs;
 use list::ListArgs;
 use log_level::LogLevelArgs;
@@ -32,6 +34,7 @@ pub enum Command {
     Info(InfoArgs),
     /// Repair a bag: write what can be read, with an index
     Reindex(OneBag),
+    Convert(ConvertArgs),
     List(ListArgs),
 }
 
@@ -85,6 +88,7 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
             let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
             Ok(reindex::run(&args, cli)?)
         }
+        Command::Convert(args) => convert::run(args, cli),
         Command::List(args) => Ok(list::run(&args, cli)?),
     }
 }

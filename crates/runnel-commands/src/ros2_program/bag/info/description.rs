@@ -68,7 +68,7 @@ impl Description {
     /// When it cannot be opened, or is no bag.
     pub(super) fn of(path: &Path, reads_messages: bool) -> Result<Self, CliError> {
         let (mut reader, files, recorded) = open(path)?;
-        let contents = reads_messages.then(|| Contents::read(path, &mut *reader)).unwrap_or_default();
+        let contents = if reads_messages { Contents::read(path, &mut *reader) } else { Contents::default() };
         let mut bag = Self { files, is_read: reads_messages, ..Self::default() };
         bag.ros_distro = recorded.unwrap_or_default().ros_distro;
         bag.describe(&*reader, &contents);
