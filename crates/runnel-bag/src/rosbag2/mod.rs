@@ -19,6 +19,8 @@ mod yaml;
 
 pub use folder_writer::{Folder, FolderWriter};
 pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
+#[cfg(feature = "files")]
+pub(crate) use reader::missing_files_error;
 pub use reader::{BagFile, Reader, recorded_metadata};
 pub use rebuilt_metadata::rebuilt_metadata;
 pub use writer::{SplitLimits, Writer};

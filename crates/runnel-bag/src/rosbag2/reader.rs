@@ -32,6 +32,7 @@ pub struct Reader {
     compresses_messages: bool,
     /// What `metadata.yaml` says.
     listed: Option<BagMetadata>,
+    missing: Vec<String>,
 }
 
 impl Reader {
@@ -61,12 +62,18 @@ impl Reader {
         let mut summary = summary(&files, &ids, channels.channels.len());
         summary.is_finished &= metadata.is_some_and(|metadata| metadata.files.len() == files.len());
         let (channels, listed) = (channels.channels, metadata.cloned());
-        Ok(Self { files, ids, channels, summary, damage, compresses_messages, listed })
+        let missing = Vec::new();
+        Ok(Self { files, ids, channels, summary, damage, compresses_messages, listed, missing })
     }
 
     /// The files, in their order.
     pub fn files(&self) -> &[BagFile] {
         &self.files
+    }
+
+    /// Files that `metadata.yaml` lists, but that do not exist.
+    pub fn missing_files(&self) -> &[String] {
+        &self.missing
     }
 
     /// What the recorder said of the bag: `metadata.yaml`, or without it what the last finished file has of it.
@@ -79,6 +86,16 @@ impl Reader {
     #[cfg(feature = "files")]
     pub(crate) fn add_damage(&mut self, damage: Error) {
         self.damage = Some(damage);
+    }
+
+    /// Adds files that `metadata.yaml` lists, but that do not exist.
+    #[cfg(feature = "files")]
+    pub(crate) fn add_missing(&mut self, names: Vec<String>) {
+        if !names.is_empty() {
+            self.summary.is_finished = false;
+            self.add_damage(missing_files_error(&names));
+        }
+        self.missing = names;
     }
 }
 
@@ -124,6 +141,13 @@ impl BagReader for Reader {
             reader.read_attachments().map(|read| read.map_err(|error| error.in_file(path)))
         }))
     }
+}
+
+/// The damage of files that `metadata.yaml` lists, but that do not exist.
+#[cfg(feature = "files")]
+pub(crate) fn missing_files_error(names: &[String]) -> Error {
+    Error::Metadata(format!("files that it lists are missing: {}", names.join(", ")))
+        .in_file(super::METADATA_FILE)
 }
 
 /// What the recorder said of the bag in one of its files. Damage of it is no damage of the bag.

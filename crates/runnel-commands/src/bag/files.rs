@@ -42,7 +42,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
 pub fn unfinished(format: runnel_bag::Format) -> &'static str {
     match format {
         runnel_bag::Format::Rosbag2Mcap | runnel_bag::Format::Rosbag2Sqlite => {
-            "a file has no index, or metadata.yaml does not list all files"
+            "a file has no index or is missing, or metadata.yaml does not list all files"
         }
         _ => "it has no index",
     }

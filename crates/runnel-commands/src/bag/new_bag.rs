@@ -137,10 +137,12 @@ impl Transferred {
             format!("{}: {}", path.display(), counted(*messages, "message"))
         };
         let damage = (self.damaged > 0).then(|| format!("damaged parts left out: {}", self.damaged));
-        let text = || lines(self.files.iter().map(row).chain(damage));
+        let missing = self.missing.iter().map(|path| format!("{}: missing, left out", path.display()));
+        let text = || lines(self.files.iter().map(row).chain(damage).chain(missing));
         let file = |(path, messages): &(PathBuf, u64)| serde_json::json!({ "path": path.display().to_string(), "messages": messages });
         let files: Vec<_> = self.files.iter().map(file).collect();
-        let json = || serde_json::json!({ "files": files, "damaged": self.damaged });
+        let missing: Vec<_> = self.missing.iter().map(|path| path.display().to_string()).collect();
+        let json = || serde_json::json!({ "files": files, "damaged": self.damaged, "missing": missing });
         cli.output.answer(text, json)
     }
 }

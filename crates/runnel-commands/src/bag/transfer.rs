@@ -48,6 +48,19 @@ pub struct Transferred {
     pub files: Vec<(PathBuf, u64)>,
     /// Parts of the inputs that could not be read.
     pub damaged: u64,
+    /// Files that the metadata of a folder listed, but that do not exist.
+    pub missing: Vec<PathBuf>,
+}
+
+impl NewFormat {
+    /// The only encoding of messages that the format has; `None` if it has all.
+    fn only(&self) -> Option<Encoding> {
+        match self {
+            Self::File((Storage::Mcap, _)) => None,
+            Self::File((Storage::Rosbag, _)) => Some(Encoding::Ros1),
+            Self::Folder(_) => Some(Encoding::Cdr),
+        }
+    }
 }
 
 impl Output {
@@ -173,6 +186,7 @@ pub fn transfer(
     let mut damage =
         Damage(damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64);
     copy_attachments(inputs, &mut outputs, &mut damage)?;
+    progress.begin(wanted.times(inputs));
     for read in inputs.messages(wanted) {
         match read {
             Ok(Found { channel, message }) => {
@@ -184,11 +198,11 @@ pub fn transfer(
             Err((path, error)) => damage.add(&path, &error)?,
         }
     }
+    progress.end();
     let files = outputs.into_iter().map(|output| output.complete(&metadata));
-    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0 })
+    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0, missing: Vec::new() })
 }
 
-    progress.begin(wanted.times(inputs));
 /// Number of parts of the inputs that could not be read.
 struct Damage(u64);
 
@@ -198,7 +212,6 @@ impl Damage {
     /// # Errors
     /// When the input cannot be read at all.
     fn add(&mut self, path: &Path, error: &Error) -> Result<(), CliError> {
-    progress.end();
         self.0 += 1;
         if self.0 <= MOST_LOGGED {
             log::warn!("{}", failed(path, error));

@@ -5,6 +5,7 @@ mod backlog;
 mod bag_commands;
 mod bag_disks;
 mod bag_drive;
+mod bag_folders;
 mod bag_formats;
 mod bag_info;
 mod bag_javascript;

@@ -28,6 +28,7 @@ pub(super) fn repair(
     let recorded = bag.recorded_metadata();
     rebuilt(folder, &bag, recorded.as_ref())?;
     let damaged = damaged_files(folder, &bag, force)?;
+    let missing = bag.missing_files().iter().map(|name| folder.join(name)).collect();
     drop(bag);
     let metadata = folder.join(METADATA_FILE);
     let is_described = is_taken(&metadata);
@@ -35,7 +36,7 @@ pub(super) fn repair(
     if let Some(taken) = replaced.map(|path| backup_name(path)).find(|backup| is_taken(backup)) {
         return Err(exists(&taken));
     }
-    let mut done = Transferred::default();
+    let mut done = Transferred { missing, ..Transferred::default() };
     for path in damaged {
         let one = rewrite_file(&path, progress)?;
         done.files.extend(one.files);
