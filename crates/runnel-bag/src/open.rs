@@ -40,7 +40,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     opened.map_err(|error| error.in_file(&path.display().to_string()))
 }
 
-/// Opens a folder of `ros2 bag`.
+/// Opens a folder of `ros2 bag`. Files that `metadata.yaml` lists, but that do not exist, are its damage.
 ///
 /// # Errors
 /// As [`open`].
@@ -151,6 +151,8 @@ fn open_files_of(folder: &Path) -> Result<rosbag2::Reader, Error> {
     };
     let (paths, missing): (Vec<_>, Vec<_>) =
         paths.into_iter().partition(|name| !is_missing(&folder.join(name)));
+    // The files may have got other names.
+    let paths = if paths.is_empty() && !missing.is_empty() { files(folder)? } else { paths };
     if paths.is_empty() {
         return Err(if missing.is_empty() { Error::NotABag } else { rosbag2::missing_files_error(&missing) });
     }

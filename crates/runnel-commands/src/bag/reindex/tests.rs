@@ -173,10 +173,20 @@ fn missing_file_is_named_and_left_out() {
     let metadata = metadata(&path);
     let listed: Vec<_> = metadata.files.iter().map(|file| &*file.path).collect();
     assert_eq!(listed, ["run_0.mcap", "run_2.mcap"]);
+    fs::remove_file(path.join("run_2.orig.mcap")).expect("a file");
+    fs::remove_file(path.join("metadata.orig.yaml")).expect("a file");
     for name in listed {
+        fs::rename(path.join(name), path.join(name.replace("run", "other"))).expect("a file");
+    }
+    let done = repair(&path, false).expect("it is repaired").expect("it was not whole");
+    assert_eq!(done.missing, [path.join("run_0.mcap"), path.join("run_2.mcap")], "they have other names");
+    assert_eq!(messages(&path), kept);
+    for name in ["other_0.mcap", "other_2.mcap"] {
         fs::remove_file(path.join(name)).expect("a file");
     }
-    fs::remove_file(path.join("run_2.orig.mcap")).expect("a file");
     let why = repair(&path, false).expect_err("nothing is left").to_string();
-    assert!(why.ends_with("metadata.yaml: files that it lists are missing: run_0.mcap, run_2.mcap"), "{why}");
+    assert!(
+        why.ends_with("metadata.yaml: files that it lists are missing: other_0.mcap, other_2.mcap"),
+        "{why}"
+    );
 }
