@@ -26,7 +26,7 @@ pub trait BagReader {
         selection: &Selection,
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_>;
 
-    /// Named metadata of the bag. Formats other than MCAP have none.
+    /// Named metadata of the bag. SQLite files have none.
     ///
     /// # Errors
     /// Those of the input, and when a record is malformed.

@@ -40,7 +40,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
     opened.map_err(|error| error.in_file(&path.display().to_string()))
 }
 
-/// Opens a folder of `ros2 bag`.
+/// Opens a folder of `ros2 bag`. Files that `metadata.yaml` lists, but that do not exist, are its damage.
 ///
 /// # Errors
 /// As [`open`].
@@ -149,8 +149,12 @@ fn open_files_of(folder: &Path) -> Result<rosbag2::Reader, Error> {
         Some(metadata) => listed_files(folder, metadata).map_err(|error| error.in_file(METADATA_FILE))?,
         None => files(folder)?,
     };
+    let (paths, missing): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|name| !is_missing(&folder.join(name)));
+    // The files may have got other names.
+    let paths = if paths.is_empty() && !missing.is_empty() { files(folder)? } else { paths };
     if paths.is_empty() {
-        return Err(Error::NotABag);
+        return Err(if missing.is_empty() { Error::NotABag } else { rosbag2::missing_files_error(&missing) });
     }
     let are_many = paths.len() > MANY_FILES;
     // One limit for all: each of many small files could be long.
@@ -165,6 +169,7 @@ fn open_files_of(folder: &Path) -> Result<rosbag2::Reader, Error> {
     if let Some(damage) = damage {
         reader.add_damage(damage);
     }
+    reader.add_missing(missing);
     Ok(reader)
 }
 
@@ -249,6 +254,10 @@ fn is_replaced(folder: &Path, name: &str) -> bool {
         let stem = name.strip_suffix(extension).and_then(|stem| stem.strip_suffix(BACKUP));
         stem.is_some_and(|stem| folder.join(format!("{stem}{extension}")).exists())
     })
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Whether a file has no first byte yet. A recorder that is killed can leave such a file.

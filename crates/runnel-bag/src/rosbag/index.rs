@@ -7,7 +7,7 @@ use super::chunk::ChunkMessage;
 use super::head::Head;
 use super::records::Op;
 use super::stored_chunk::{self, StoredChunk};
-use super::{channel, scan};
+use super::{channel, metadata, scan};
 use crate::chunks::{BagIndex, Entry, FileIndex, LoadedChunk, Source};
 use crate::{ChunkInfo, Error};
 
@@ -18,6 +18,8 @@ const LONGEST_ENTRY: u32 = 64 << 20;
 #[derive(Default)]
 pub(super) struct Index {
     pub(super) bag: BagIndex,
+    /// Positions of the records of metadata.
+    pub(super) metadata: Vec<u64>,
 }
 
 impl Index {
@@ -52,6 +54,7 @@ impl Index {
             }
             at = head.end();
         }
+        index.metadata = metadata::positions(source, at)?;
         Ok(index)
     }
 

@@ -6,6 +6,7 @@ mod chunk;
 mod damage_tests;
 mod head;
 mod index;
+mod metadata;
 mod reader;
 mod records;
 mod scan;

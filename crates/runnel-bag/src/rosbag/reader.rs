@@ -5,10 +5,11 @@ use std::io::{Read, Seek};
 use super::head::Head;
 use super::index::Index;
 use super::records::{MAGIC, Op};
-use super::stored_chunk;
+use super::{metadata, stored_chunk};
 use crate::chunks::{IndexedFile, Source};
 use crate::{
-    BagReader, Channel, ChunkInfo, ChunkTotals, Compression, Error, Format, Message, Selection, Summary,
+    BagReader, Channel, ChunkInfo, ChunkTotals, Compression, Error, Format, Message, Metadata, Selection,
+    Summary,
 };
 
 /// A bag that is read.
@@ -73,11 +74,15 @@ impl<R: Read + Seek + Send> BagReader for Reader<R> {
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_> {
         self.file.messages(selection)
     }
+
+    fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
+        metadata::read(&mut self.file.source, &self.file.index.metadata)
+    }
 }
 
 fn summary<R: Read + Seek>(file: &mut IndexedFile<R, Index>, is_finished: bool) -> Result<Summary, Error> {
     let totals = totals(file)?;
-    let IndexedFile { source, index: Index { bag }, .. } = file;
+    let IndexedFile { source, index: Index { bag, .. }, .. } = file;
     Ok(Summary {
         format: Format::Rosbag,
         len: source.len(),

@@ -39,14 +39,16 @@ pub(crate) enum Op {
     Chunk = 5,
     ChunkInfo = 6,
     Connection = 7,
+    /// Of this library. Format 2.0 does not define it.
+    Metadata = 0x80,
 }
 
 impl Op {
-    /// The kind of this number; `None` for one that this version of the format does not define.
+    /// The kind of this number; `None` for another one.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        [Self::Message, Self::BagHeader, Self::Index, Self::Chunk, Self::ChunkInfo, Self::Connection]
-            .into_iter()
-            .find(|op| *op as u8 == number)
+        const ALL: [Op; 7] =
+            [Op::Message, Op::BagHeader, Op::Index, Op::Chunk, Op::ChunkInfo, Op::Connection, Op::Metadata];
+        ALL.into_iter().find(|op| *op as u8 == number)
     }
 }
 
@@ -189,7 +191,7 @@ impl<'a> Record<'a> {
 }
 
 /// The bytes after their length, and the rest.
-fn length_prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn length_prefixed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(u32::from_le_bytes(*len) as usize)
 }
@@ -206,7 +208,7 @@ pub(crate) fn time(nanos: u64) -> [u8; 8] {
 }
 
 /// A length in the format of records. The caller ensures that it fits.
-fn number(length: usize) -> [u8; 4] {
+pub(super) fn number(length: usize) -> [u8; 4] {
     (length as u32).to_le_bytes()
 }
 

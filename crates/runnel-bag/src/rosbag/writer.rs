@@ -2,11 +2,11 @@
 
 use std::io::{Seek, Write};
 
-use super::channel;
 use super::records::{self, COMPRESSIONS, Fields, LATEST, MAGIC, Op, put, put_head};
+use super::{channel, metadata};
 use crate::chunks::{ChunkData, ChunkFormat, ChunkWriter, FinishedChunk};
 use crate::disk::{BlockWriter, Disk, Plain};
-use crate::{BagWriter, Channel, ChannelId, Compression, Error, NewMessage};
+use crate::{BagWriter, Channel, ChannelId, Compression, Error, Metadata, NewMessage};
 
 /// Bytes of messages after which a chunk ends, as in rosbag.
 const CHUNK: u64 = 768 << 10;
@@ -20,6 +20,8 @@ pub struct Writer<D: Disk> {
     chunks: ChunkWriter<D, Chunks>,
     /// The record of each channel.
     channels: Vec<Vec<u8>>,
+    /// Records of metadata.
+    metadata: Vec<u8>,
 }
 
 /// The chunks in the file.
@@ -52,7 +54,7 @@ impl<D: Disk> Writer<D> {
         let mut out = BlockWriter::new(disk).with_rewritable_start(start.len());
         out.append(&start)?;
         let chunks = ChunkWriter::new(out, Chunks::default(), CHUNK);
-        Ok(Self { chunks, channels: Vec::new() })
+        Ok(Self { chunks, channels: Vec::new(), metadata: Vec::new() })
     }
 
     /// The disk with what it was given.
@@ -92,6 +94,14 @@ impl<D: Disk> BagWriter for Writer<D> {
         self.chunks.write(message)
     }
 
+    /// They are written at the end. Those of more than 64 MiB are left out.
+    fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.chunks.check_unfinished()?;
+        let record = metadata::record(metadata);
+        self.metadata.extend(record.iter().flatten());
+        Ok(record.is_some())
+    }
+
     fn flush(&mut self) -> Result<(), Error> {
         self.chunks.flush()
     }
@@ -113,6 +123,7 @@ impl<D: Disk> BagWriter for Writer<D> {
         let Chunks(chunks) = self.chunks.format();
         let start = start_of_file(index, self.channels.len() as u32, chunks.len() as u32);
         chunks.iter().for_each(|chunk| chunk.put(&mut end));
+        end.append(&mut self.metadata);
         let out = self.chunks.out();
         out.append(&end)?;
         // A header with the position of the index says that the bag is whole.

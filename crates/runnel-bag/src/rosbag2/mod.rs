@@ -19,9 +19,11 @@ mod yaml;
 
 pub use folder_writer::{Folder, FolderWriter};
 pub use metadata::{BagMetadata, CompressionMode, FileInfo, TopicInfo};
-pub use reader::{BagFile, Reader};
+#[cfg(feature = "files")]
+pub(crate) use reader::missing_files_error;
+pub use reader::{BagFile, Reader, recorded_metadata};
 pub use rebuilt_metadata::rebuilt_metadata;
-pub use writer::Writer;
+pub use writer::{SplitLimits, Writer};
 pub use written_file::FileWriter;
 
 /// Name of the file that describes the bag.

@@ -32,6 +32,7 @@ pub struct Reader {
     compresses_messages: bool,
     /// What `metadata.yaml` says.
     listed: Option<BagMetadata>,
+    missing: Vec<String>,
 }
 
 impl Reader {
@@ -61,7 +62,8 @@ impl Reader {
         let mut summary = summary(&files, &ids, channels.channels.len());
         summary.is_finished &= metadata.is_some_and(|metadata| metadata.files.len() == files.len());
         let (channels, listed) = (channels.channels, metadata.cloned());
-        Ok(Self { files, ids, channels, summary, damage, compresses_messages, listed })
+        let missing = Vec::new();
+        Ok(Self { files, ids, channels, summary, damage, compresses_messages, listed, missing })
     }
 
     /// The files, in their order.
@@ -69,16 +71,31 @@ impl Reader {
         &self.files
     }
 
+    /// Files that `metadata.yaml` lists, but that do not exist.
+    pub fn missing_files(&self) -> &[String] {
+        &self.missing
+    }
+
     /// What the recorder said of the bag: `metadata.yaml`, or without it what the last finished file has of it.
     pub fn recorded_metadata(&mut self) -> Option<BagMetadata> {
         let listed = self.listed.clone();
-        listed.or_else(|| self.files.iter_mut().rev().find_map(|file| metadata_in_file(&mut *file.reader)))
+        listed.or_else(|| self.files.iter_mut().rev().find_map(|file| recorded_metadata(&mut *file.reader)))
     }
 
     /// Adds damage outside of the files.
     #[cfg(feature = "files")]
     pub(crate) fn add_damage(&mut self, damage: Error) {
         self.damage = Some(damage);
+    }
+
+    /// Adds files that `metadata.yaml` lists, but that do not exist.
+    #[cfg(feature = "files")]
+    pub(crate) fn add_missing(&mut self, names: Vec<String>) {
+        if !names.is_empty() {
+            self.summary.is_finished = false;
+            self.add_damage(missing_files_error(&names));
+        }
+        self.missing = names;
     }
 }
 
@@ -126,8 +143,15 @@ impl BagReader for Reader {
     }
 }
 
-/// What a file has of the bag's metadata. Damage of it is no damage of the bag.
-fn metadata_in_file(file: &mut dyn BagReader) -> Option<BagMetadata> {
+/// The damage of files that `metadata.yaml` lists, but that do not exist.
+#[cfg(feature = "files")]
+pub(crate) fn missing_files_error(names: &[String]) -> Error {
+    Error::Metadata(format!("files that it lists are missing: {}", names.join(", ")))
+        .in_file(super::METADATA_FILE)
+}
+
+/// What the recorder said of the bag in one of its files. Damage of it is no damage of the bag.
+pub fn recorded_metadata(file: &mut dyn BagReader) -> Option<BagMetadata> {
     let (name, key) = METADATA;
     let records = file.metadata().ok()?;
     let record = records.iter().rev().find(|record| record.name == name)?;

@@ -13,9 +13,20 @@ pub struct Writer<F: Folder> {
     file: FileWriter<F::Disk>,
     settings: Settings,
     channels: Vec<Channel>,
+    /// Log time of the first message of the file in progress.
+    file_start: Option<u64>,
     /// Length of the finished files, in bytes.
     finished_len: u64,
     is_finished: bool,
+}
+
+/// When a folder begins its next file by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SplitLimits {
+    /// From this length of a file on, in bytes.
+    pub len: Option<u64>,
+    /// With the first message that is later than the first one of its file by more than this, in nanoseconds.
+    pub duration: Option<u64>,
 }
 
 /// How each file is written.
@@ -26,6 +37,7 @@ struct Settings {
     #[cfg(feature = "files")]
     compression_threads: Option<usize>,
     chunk_len: Option<u64>,
+    limits: SplitLimits,
 }
 
 impl<F: Folder> Writer<F> {
@@ -37,12 +49,18 @@ impl<F: Folder> Writer<F> {
         let mut folder = FolderWriter::new(folder, name, ros_distro);
         let file = folder.begin_file(profile)?;
         let settings = Settings { profile, ..Settings::default() };
-        Ok(Self { folder, file, settings, channels: Vec::new(), finished_len: 0, is_finished: false })
+        let channels = Vec::new();
+        Ok(Self { folder, file, settings, channels, file_start: None, finished_len: 0, is_finished: false })
     }
 
     /// Adds a text to the field `custom_data` of the metadata. The files that were begun before lack it.
     pub fn add_custom_data(&mut self, key: &str, value: &str) {
         self.folder.add_custom_data(key, value);
+    }
+
+    /// Begins the next file by itself at these limits. Each file has at least one message.
+    pub fn set_split_limits(&mut self, limits: SplitLimits) {
+        self.settings.limits = limits;
     }
 
     /// Length of the file in progress, in bytes.
@@ -65,12 +83,22 @@ impl<F: Folder> Writer<F> {
             file.add_channel(channel)?;
         }
         self.file = file;
+        self.file_start = None;
         Ok(())
     }
 
     /// The folder.
     pub fn into_folder(self) -> F {
         self.folder.into_folder()
+    }
+
+    /// Whether a message of this log time belongs into the next file.
+    fn is_full(&self, log_time: u64) -> bool {
+        let SplitLimits { len, duration } = self.settings.limits;
+        self.file_start.is_some_and(|start| {
+            len.is_some_and(|len| self.file.file_len() >= len)
+                || duration.is_some_and(|duration| log_time.saturating_sub(start) > duration)
+        })
     }
 
     fn finish_file(&mut self) -> Result<(), Error> {
@@ -120,7 +148,12 @@ impl<F: Folder> BagWriter for Writer<F> {
     }
 
     fn write(&mut self, message: &NewMessage<'_>) -> Result<(), Error> {
-        self.file.write(message)
+        if self.is_full(message.log_time) {
+            self.split()?;
+        }
+        self.file.write(message)?;
+        self.file_start.get_or_insert(message.log_time);
+        Ok(())
     }
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {

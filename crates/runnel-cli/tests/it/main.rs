@@ -3,6 +3,7 @@
 mod advice;
 mod bag_kills;
 mod bag_player;
+mod bag_progress;
 mod bag_recorder;
 mod bag_scene;
 mod bench;

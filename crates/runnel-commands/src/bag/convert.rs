@@ -1,6 +1,6 @@
 //! `runnel bag convert`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueHint;
 use runnel_bag::mcap::Profile;
@@ -9,6 +9,8 @@ use runnel_bag::{Channel, Encoding};
 use super::files::appended;
 use super::inputs::{Inputs, Wanted};
 use super::new_bag::{NewBag, profile};
+use super::reading_progress::ReadingProgress;
+use super::record::RecordStorage;
 use super::storage::Storage;
 use super::transfer::{completed, transfer};
 use crate::cli_context::CliContext;
@@ -23,7 +25,7 @@ pub struct Args {
     #[arg(value_name = "BAG", value_hint = ValueHint::AnyPath)]
     pub input: PathBuf,
 
-    /// The new bag: .mcap, or .bag for rosbag
+    /// The new bag: .mcap, .bag for rosbag, or a folder with --storage rosbag2
     #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
     pub output: PathBuf,
 
@@ -40,7 +42,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let types = cli.types()?;
     let is_split = args.split_generations;
     let outputs = if is_split {
-        let outputs = split_paths(&args.output)?.into_iter().zip([Profile::Ros1, Profile::Ros2]);
+        let outputs = split_paths(args)?.into_iter().zip([Profile::Ros1, Profile::Ros2]);
         let create = |(path, profile): (PathBuf, _)| args.new.create_with(&path, &inputs, profile);
         outputs.map(create).collect::<Result<_, _>>()?
     } else {
@@ -49,17 +51,21 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         vec![args.new.create_with(&args.output, &inputs, profile)?]
     };
     let output = |channel: &Channel| {
-        (usize::from(is_split && channel.encoding != Encoding::Ros1), completed(channel, &types))
+        vec![(usize::from(is_split && channel.encoding != Encoding::Ros1), completed(channel, &types))]
     };
-    transfer(&mut inputs, &Wanted::default(), outputs, output)?.print(cli)
+    let mut progress = ReadingProgress::new("converting", cli, false);
+    transfer(&mut inputs, &Wanted::default(), outputs, output, &mut progress)?.print(cli)
 }
 
 /// The files of both generations.
-fn split_paths(output: &Path) -> Result<[PathBuf; 2], CliError> {
-    let base = if Storage::of(output).is_some() { output.with_extension("") } else { output.to_owned() };
-    if Storage::of(output) == Some(Storage::Rosbag) {
-        let why = "--split-generations writes MCAP, since rosbag 2.0 holds only ROS 1 messages";
+fn split_paths(Args { output, new, .. }: &Args) -> Result<[PathBuf; 2], CliError> {
+    let named = Storage::of(output);
+    if named == Some(Storage::Rosbag)
+        || matches!(new.storage, Some(RecordStorage::Rosbag | RecordStorage::Rosbag2))
+    {
+        let why = "--split-generations writes MCAP files: rosbag 2.0 and folders hold only one generation";
         return Err(CliError::Usage(why.to_owned()));
     }
+    let base = if named.is_some() { output.with_extension("") } else { output.to_owned() };
     Ok(["ros1", "ros2"].map(|name| appended(&base, &format!("_{name}.mcap"))))
 }

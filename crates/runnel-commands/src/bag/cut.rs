@@ -6,8 +6,9 @@ use clap::ValueHint;
 
 use super::inputs::Inputs;
 use super::new_bag::NewBag;
+use super::reading_progress::ReadingProgress;
 use super::time_range::TimeRange;
-use super::transfer::transfer;
+use super::transfer::{first_output, transfer};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -34,5 +35,6 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let mut inputs = Inputs::open(std::slice::from_ref(&args.input))?;
     let wanted = args.range.of(&inputs, None);
     let output = args.new.create(&args.output, &inputs)?;
-    transfer(&mut inputs, &wanted, vec![output], |channel| (0, channel.clone()))?.print(cli)
+    let mut progress = ReadingProgress::new("cutting", cli, false);
+    transfer(&mut inputs, &wanted, vec![output], first_output, &mut progress)?.print(cli)
 }

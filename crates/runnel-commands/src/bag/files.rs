@@ -1,11 +1,15 @@
 //! Files of bags.
 
+use std::collections::BTreeMap;
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use runnel_bag::files::Folder;
 use runnel_bag::mcap::{self, Profile};
+use runnel_bag::rosbag2::{self, SplitLimits};
 use runnel_bag::{BagReader, BagWriter, Error, rosbag};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -38,7 +42,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BagReader + Send>, CliError> {
 pub fn unfinished(format: runnel_bag::Format) -> &'static str {
     match format {
         runnel_bag::Format::Rosbag2Mcap | runnel_bag::Format::Rosbag2Sqlite => {
-            "a file has no index, or metadata.yaml does not list all files"
+            "a file has no index or is missing, or metadata.yaml does not list all files"
         }
         _ => "it has no index",
     }
@@ -47,15 +51,33 @@ pub fn unfinished(format: runnel_bag::Format) -> &'static str {
 /// Format and compression of a bag that is written.
 pub type Format = (Storage, CompressionSettings);
 
-/// A file that is written, in most cases under another name until it is complete.
+/// How a folder of `ros2 bag` is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderFormat {
+    pub compression: CompressionSettings,
+    pub split: SplitLimits,
+    /// Texts of the user in the metadata, by key.
+    pub custom_data: BTreeMap<String, String>,
+}
+
+impl From<CompressionSettings> for FolderFormat {
+    /// One file.
+    fn from(compression: CompressionSettings) -> Self {
+        Self { compression, split: SplitLimits::default(), custom_data: BTreeMap::new() }
+    }
+}
+
+/// A file or folder that is written, in most cases under another name until it is complete.
 pub struct NewFile {
     path: PathBuf,
     active: PathBuf,
 }
 
 impl NewFile {
-    /// The file of this name, which is written from other bags.
-    pub fn of_copy(path: PathBuf) -> Self {
+    /// The file or folder of this name, which is written from other bags.
+    pub fn of_copy(path: &Path) -> Self {
+        // Without a slash at the end.
+        let path: PathBuf = path.components().collect();
         Self { active: appended(&path, &format!(".{PARTIAL}")), path }
     }
 
@@ -114,6 +136,23 @@ impl NewFile {
         })
     }
 
+    /// Begins a folder of `ros2 bag`.
+    ///
+    /// # Errors
+    /// When the name is taken, or the folder cannot be created.
+    pub fn create_folder(&self, format: &FolderFormat) -> Result<Box<dyn BagWriter + Send>, CliError> {
+        if let Some(taken) = self.taken() {
+            return Err(exists(taken));
+        }
+        // Its errors name the folder.
+        let folder = Folder::create(&self.active).map_err(CliError::failed)?;
+        let writer = folder_writer(folder, &bag_name(&self.path), format);
+        writer.map_err(|error| {
+            self.discard();
+            failed(&self.active, &error)
+        })
+    }
+
     /// Gives the complete file its name, and waits until the name is safe from a power failure.
     ///
     /// # Errors
@@ -130,10 +169,13 @@ impl NewFile {
         synced.map_err(|error| CliError::Failed(format!("{}: {error}", folder.display())))
     }
 
-    /// Removes the file that is not complete.
+    /// Removes the file or folder that is not complete.
     pub fn discard(&self) {
         // Without the file, nothing is left to remove.
-        let _ = fs::remove_file(&self.active);
+        let _ = match self.active.is_dir() {
+            true => fs::remove_dir_all(&self.active),
+            false => fs::remove_file(&self.active),
+        };
     }
 }
 
@@ -147,6 +189,11 @@ pub fn appended(path: &Path, text: &str) -> PathBuf {
 /// The folder of a file.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Name of a bag in a folder, with which the names of its files begin.
+fn bag_name(folder: &Path) -> String {
+    folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Whether a file has this name.
@@ -173,6 +220,22 @@ pub fn exists(path: &Path) -> CliError {
         "{}: the file exists, and bags never replace a file. Try: another name, or remove it first",
         path.display()
     ))
+}
+
+/// Begins a bag in a folder that is empty.
+fn folder_writer(
+    folder: Folder,
+    name: &str,
+    format: &FolderFormat,
+) -> Result<Box<dyn BagWriter + Send>, Error> {
+    let distro = env::var("ROS_DISTRO").unwrap_or_default();
+    let mut writer = rosbag2::Writer::new(folder, name, Profile::Ros2, &distro)?;
+    writer.set_split_limits(format.split);
+    for (key, value) in &format.custom_data {
+        writer.add_custom_data(key, value);
+    }
+    format.compression.apply(&mut writer)?;
+    Ok(Box::new(writer))
 }
 
 /// Creates a file, which must not exist, and begins a bag in it.

@@ -117,6 +117,12 @@ impl Inputs {
 }
 
 impl Wanted {
+    /// The first and the last log time at which there can be messages; `None` if the bags have none.
+    pub fn times(&self, inputs: &Inputs) -> Option<(u64, u64)> {
+        let (start, end) = inputs.times()?;
+        Some((self.start.map_or(start, |from| from.max(start)), self.end.map_or(end, |to| to.min(end))))
+    }
+
     /// The same for a bag with this many channels from `first` on.
     fn of_bag(&self, first: usize, count: usize) -> Selection {
         let own = first..first + count;

@@ -6,7 +6,8 @@ use clap::ValueHint;
 
 use super::inputs::{Inputs, Wanted};
 use super::new_bag::NewBag;
-use super::transfer::transfer;
+use super::reading_progress::ReadingProgress;
+use super::transfer::{first_output, transfer};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -27,5 +28,6 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let Some((output, paths)) = args.bags.split_last() else { return Ok(()) };
     let mut inputs = Inputs::open(paths)?;
     let output = args.new.create(output, &inputs)?;
-    transfer(&mut inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()))?.print(cli)
+    let mut progress = ReadingProgress::new("merging", cli, false);
+    transfer(&mut inputs, &Wanted::default(), vec![output], first_output, &mut progress)?.print(cli)
 }

@@ -5,8 +5,10 @@ pub mod check;
 pub mod convert;
 mod copied_metadata;
 mod cut;
-mod files;
+pub mod files;
 pub mod filter;
+#[cfg(test)]
+mod folder_output_tests;
 pub mod info;
 pub mod inputs;
 mod keys;
@@ -15,12 +17,13 @@ pub mod new_bag;
 pub mod play;
 mod qos_overrides;
 pub mod quantity;
+pub mod reading_progress;
 pub mod record;
 pub mod reindex;
-mod service_topics;
+pub mod service_topics;
 pub mod storage;
 pub mod time_range;
-mod transfer;
+pub mod transfer;
 #[cfg(test)]
 mod transfer_tests;
 

@@ -7,8 +7,9 @@ use runnel_bag::{Channel, ChunkTotals, Compression, Encoding, Format, SchemaLang
 
 use super::files;
 use super::inputs::{Input, Inputs};
-use super::storage::{ChunkCompression, Storage};
-use super::transfer::{Output, Transferred};
+use super::record::RecordStorage;
+use super::storage::{ChunkCompression, CompressionSettings, Storage};
+use super::transfer::{NewFormat, Output, Transferred};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::output::{counted, lines};
@@ -18,7 +19,7 @@ use crate::output::{counted, lines};
 pub struct NewBag {
     /// Format of the new bag [default: that of its name, or mcap]
     #[arg(short, long, value_name = "FORMAT")]
-    pub storage: Option<Storage>,
+    pub storage: Option<RecordStorage>,
 
     /// Compression of the new bag [default: as before]
     #[arg(long, value_name = "NAME")]
@@ -32,8 +33,8 @@ impl NewBag {
     /// When that format is not written in one file.
     pub fn like(input: &Input) -> Result<Self, CliError> {
         let storage = match input.reader.summary().format {
-            Format::Rosbag => Storage::Rosbag,
-            Format::Mcap => Storage::Mcap,
+            Format::Rosbag => RecordStorage::Rosbag,
+            Format::Mcap => RecordStorage::Mcap,
             format => {
                 let path = input.path.display();
                 let why =
@@ -64,7 +65,7 @@ impl NewBag {
         inputs: &Inputs,
         profile: Profile,
     ) -> Result<Output, CliError> {
-        Output::replace(path.to_owned(), backup, self.format(path, inputs)?, profile)
+        Output::replace(path, backup, self.file_format(path, inputs)?, profile)
     }
 
     /// Begins a bag of this name with this profile, if it is MCAP.
@@ -72,16 +73,31 @@ impl NewBag {
     /// # Errors
     /// As [`NewBag::create`].
     pub fn create_with(self, path: &Path, inputs: &Inputs, profile: Profile) -> Result<Output, CliError> {
-        Output::create(path.to_owned(), self.format(path, inputs)?, profile)
+        let format = match self.storage {
+            Some(RecordStorage::Rosbag2) => {
+                NewFormat::Folder(self.compression(Storage::Mcap, inputs)?.into())
+            }
+            _ => NewFormat::File(self.file_format(path, inputs)?),
+        };
+        Output::create(path, &format, profile)
     }
 
-    fn format(self, path: &Path, inputs: &Inputs) -> Result<files::Format, CliError> {
-        let storage = Storage::for_file(self.storage, path)?;
+    fn file_format(self, path: &Path, inputs: &Inputs) -> Result<files::Format, CliError> {
+        let requested = match self.storage {
+            Some(RecordStorage::Rosbag) => Some(Storage::Rosbag),
+            Some(_) => Some(Storage::Mcap),
+            None => None,
+        };
+        let storage = Storage::for_file(requested, path)?;
+        Ok((storage, self.compression(storage, inputs)?))
+    }
+
+    fn compression(self, storage: Storage, inputs: &Inputs) -> Result<CompressionSettings, CliError> {
         let compression = match self.compression {
             Some(requested) => storage.compression(requested)?,
             None => usual_compression(storage, inputs),
         };
-        Ok((storage, compression.into()))
+        Ok(compression.into())
     }
 }
 
@@ -121,10 +137,12 @@ impl Transferred {
             format!("{}: {}", path.display(), counted(*messages, "message"))
         };
         let damage = (self.damaged > 0).then(|| format!("damaged parts left out: {}", self.damaged));
-        let text = || lines(self.files.iter().map(row).chain(damage));
+        let missing = self.missing.iter().map(|path| format!("{}: missing, left out", path.display()));
+        let text = || lines(self.files.iter().map(row).chain(damage).chain(missing));
         let file = |(path, messages): &(PathBuf, u64)| serde_json::json!({ "path": path.display().to_string(), "messages": messages });
         let files: Vec<_> = self.files.iter().map(file).collect();
-        let json = || serde_json::json!({ "files": files, "damaged": self.damaged });
+        let missing: Vec<_> = self.missing.iter().map(|path| path.display().to_string()).collect();
+        let json = || serde_json::json!({ "files": files, "damaged": self.damaged, "missing": missing });
         cli.output.answer(text, json)
     }
 }

@@ -8,8 +8,9 @@ use runnel_bag::mcap::Profile;
 use runnel_bag::{Attachment, BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
 
 use super::copied_metadata::copied;
-use super::files::{Format, NewFile, exists, failed, is_taken, rename};
+use super::files::{FolderFormat, Format, NewFile, exists, failed, is_taken, rename};
 use super::inputs::{Found, Inputs, Wanted};
+use super::reading_progress::ReadingProgress;
 use super::record::{has_sum, stored};
 use super::storage::Storage;
 use crate::error::CliError;
@@ -21,7 +22,8 @@ const MOST_LOGGED: u64 = 5;
 /// A bag that is written.
 pub struct Output {
     file: NewFile,
-    storage: Storage,
+    /// The only encoding that the format has; `None` if it has all.
+    only: Option<Encoding>,
     writer: Box<dyn BagWriter + Send>,
     /// By the channels of the inputs.
     channels: BTreeMap<usize, ChannelId>,
@@ -31,6 +33,14 @@ pub struct Output {
     is_complete: bool,
 }
 
+/// How a bag is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewFormat {
+    File(Format),
+    /// A folder of `ros2 bag`.
+    Folder(FolderFormat),
+}
+
 /// What a transfer has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transferred {
@@ -38,47 +48,58 @@ pub struct Transferred {
     pub files: Vec<(PathBuf, u64)>,
     /// Parts of the inputs that could not be read.
     pub damaged: u64,
+    /// Files that the metadata of a folder listed, but that do not exist.
+    pub missing: Vec<PathBuf>,
+}
+
+impl NewFormat {
+    /// The only encoding of messages that the format has; `None` if it has all.
+    fn only(&self) -> Option<Encoding> {
+        match self {
+            Self::File((Storage::Mcap, _)) => None,
+            Self::File((Storage::Rosbag, _)) => Some(Encoding::Ros1),
+            Self::Folder(_) => Some(Encoding::Cdr),
+        }
+    }
 }
 
 impl Output {
-    /// Begins a bag.
+    /// Begins a bag, with this profile if it is MCAP.
     ///
     /// # Errors
     /// When the file exists or cannot be created.
-    pub fn create(path: PathBuf, format: Format, profile: Profile) -> Result<Self, CliError> {
+    pub fn create(path: &Path, format: &NewFormat, profile: Profile) -> Result<Self, CliError> {
         let file = NewFile::of_copy(path);
-        let writer = file.create(format, profile)?;
-        Ok(Self::new(file, format.0, writer))
+        let writer = match format {
+            NewFormat::File(format) => file.create(*format, profile)?,
+            NewFormat::Folder(format) => file.create_folder(format)?,
+        };
+        Ok(Self::new(file, format.only(), writer))
     }
 
     /// Begins a bag that replaces the file of this name once it is complete. The old file is kept under the name `backup`.
     ///
     /// # Errors
     /// When that name is taken, or the file cannot be created.
-    pub fn replace(
-        path: PathBuf,
-        backup: PathBuf,
-        format: Format,
-        profile: Profile,
-    ) -> Result<Self, CliError> {
+    pub fn replace(path: &Path, backup: PathBuf, format: Format, profile: Profile) -> Result<Self, CliError> {
         if is_taken(&backup) {
             return Err(exists(&backup));
         }
         let file = NewFile::of_copy(path);
         let writer = file.create_anew(format, profile)?;
-        let mut output = Self::new(file, format.0, writer);
+        let mut output = Self::new(file, NewFormat::File(format).only(), writer);
         output.backup = Some(backup);
         Ok(output)
     }
 
-    fn new(file: NewFile, storage: Storage, writer: Box<dyn BagWriter + Send>) -> Self {
+    fn new(file: NewFile, only: Option<Encoding>, writer: Box<dyn BagWriter + Send>) -> Self {
         let channels = BTreeMap::new();
-        Self { file, storage, writer, channels, messages: 0, backup: None, is_complete: false }
+        Self { file, only, writer, channels, messages: 0, backup: None, is_complete: false }
     }
 
     fn write(&mut self, position: usize, channel: &Channel, message: &Message) -> Result<(), CliError> {
-        if self.storage == Storage::Rosbag && channel.encoding != Encoding::Ros1 {
-            return Err(not_ros1(channel));
+        if let Some(only) = self.only.as_ref().filter(|only| **only != channel.encoding) {
+            return Err(other_encoding(channel, only));
         }
         let written = self.write_as(position, channel, message);
         written.map_err(|error| failed(self.file.active(), &error))
@@ -140,8 +161,15 @@ impl Drop for Output {
     }
 }
 
-/// Copies the wanted messages. `output` says in which of the outputs the messages of a channel go, and how the channel is
-/// described there.
+/// Where the messages of a channel go: the positions of the outputs, and how the channel is described there.
+pub type Targets = Vec<(usize, Channel)>;
+
+/// The first output, with the same channel.
+pub fn first_output(channel: &Channel) -> Targets {
+    vec![(0, channel.clone())]
+}
+
+/// Copies the wanted messages into the targets of their channels.
 ///
 /// # Errors
 /// When a bag cannot be written, or an input cannot be read at all. Damaged parts of inputs are logged and left out.
@@ -149,25 +177,30 @@ pub fn transfer(
     inputs: &mut Inputs,
     wanted: &Wanted,
     mut outputs: Vec<Output>,
-    output: impl Fn(&Channel) -> (usize, Channel),
+    targets: impl Fn(&Channel) -> Targets,
+    progress: &mut ReadingProgress,
 ) -> Result<Transferred, CliError> {
-    let targets: Vec<(usize, Channel)> = inputs.channels().iter().map(output).collect();
+    let targets: Vec<Targets> = inputs.channels().iter().map(targets).collect();
     let metadata = copied(inputs.metadata());
     let damages = inputs.bags().iter().filter_map(|bag| Some((&bag.path, bag.reader.damage()?)));
     let mut damage =
         Damage(damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64);
     copy_attachments(inputs, &mut outputs, &mut damage)?;
+    progress.begin(wanted.times(inputs));
     for read in inputs.messages(wanted) {
         match read {
             Ok(Found { channel, message }) => {
-                let (output, described) = &targets[channel];
-                outputs[*output].write(channel, described, &message)?;
+                progress.count(message.log_time);
+                for (output, described) in &targets[channel] {
+                    outputs[*output].write(channel, described, &message)?;
+                }
             }
             Err((path, error)) => damage.add(&path, &error)?,
         }
     }
+    progress.end();
     let files = outputs.into_iter().map(|output| output.complete(&metadata));
-    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0 })
+    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0, missing: Vec::new() })
 }
 
 /// Number of parts of the inputs that could not be read.
@@ -230,9 +263,13 @@ pub fn completed(channel: &Channel, types: &Types) -> Channel {
     channel
 }
 
-fn not_ros1(channel: &Channel) -> CliError {
+fn other_encoding(channel: &Channel, only: &Encoding) -> CliError {
+    let (generation, format) = match only {
+        Encoding::Ros1 => ("ROS 1", "rosbag 2.0 holds"),
+        _ => ("ROS 2", "folders of ros2 bag hold"),
+    };
     CliError::Failed(format!(
-        "topic {}: its messages are not of ROS 1, and rosbag 2.0 holds no others. Try: an output named .mcap, or \
+        "topic {}: its messages are not of {generation}, and {format} no others. Try: an output named .mcap, or \
          --split-generations",
         channel.topic
     ))

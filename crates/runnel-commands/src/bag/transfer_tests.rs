@@ -14,8 +14,9 @@ use tempfile::TempDir;
 use super::files::{self, NewFile};
 use super::inputs::{Inputs, Wanted};
 use super::new_bag::NewBag;
+use super::reading_progress::ReadingProgress;
 use super::storage::Storage;
-use super::transfer::transfer;
+use super::transfer::{first_output, transfer};
 use super::{Command, run};
 use crate::arguments::Arguments;
 use crate::cli_context::CliContext;
@@ -28,7 +29,7 @@ struct Line {
 }
 
 /// Runs `runnel bag` with the words of a line, in which `@` stands for a folder.
-fn bag(folder: &TempDir, line: &str) -> Result<(), CliError> {
+pub fn bag(folder: &TempDir, line: &str) -> Result<(), CliError> {
     let folder = folder.path().display().to_string();
     let words = line.split_whitespace().map(|word| word.replace('@', &format!("{folder}/")));
     let matches = Line::command().try_get_matches_from(["bag".to_owned()].into_iter().chain(words))?;
@@ -37,7 +38,7 @@ fn bag(folder: &TempDir, line: &str) -> Result<(), CliError> {
     run(parsed.command, &CliContext::new(arguments, true, Vec::new()).expect("sound"))
 }
 
-fn channel(topic: &str, encoding: Encoding) -> Channel {
+pub fn channel(topic: &str, encoding: Encoding) -> Channel {
     let (type_name, language) = match encoding {
         Encoding::Ros1 => ("std_msgs/String", SchemaLanguage::Ros1Msg),
         _ => ("std_msgs/msg/String", SchemaLanguage::Ros2Msg),
@@ -53,7 +54,11 @@ fn channel(topic: &str, encoding: Encoding) -> Channel {
 }
 
 /// A bag with a message at each of these seconds, and whose text is the topic with the second.
-fn begin(path: PathBuf, storage: Storage, messages: &[(&str, Encoding, u64)]) -> Box<dyn BagWriter + Send> {
+pub fn begin(
+    path: PathBuf,
+    storage: Storage,
+    messages: &[(&str, Encoding, u64)],
+) -> Box<dyn BagWriter + Send> {
     let file = NewFile::of_recording(path, storage);
     let mut writer = file.create((storage, Compression::None.into()), Profile::None).expect("a bag");
     for (topic, encoding, second) in messages {
@@ -66,14 +71,14 @@ fn begin(path: PathBuf, storage: Storage, messages: &[(&str, Encoding, u64)]) ->
     writer
 }
 
-fn write(folder: &TempDir, name: &str, storage: Storage, messages: &[(&str, Encoding, u64)]) {
+pub fn write(folder: &TempDir, name: &str, storage: Storage, messages: &[(&str, Encoding, u64)]) {
     let path = folder.path().join(name);
     begin(path.clone(), storage, messages).finish().expect("it is written");
     NewFile::of_recording(path, storage).complete().expect("it is free");
 }
 
 /// The texts of a bag in their order, and its format.
-fn content(folder: &TempDir, name: &str) -> (String, Format) {
+pub fn content(folder: &TempDir, name: &str) -> (String, Format) {
     read(&folder.path().join(name))
 }
 
@@ -87,7 +92,7 @@ fn read(path: &Path) -> (String, Format) {
 }
 
 /// The names of all files.
-fn names(folder: &TempDir) -> Vec<String> {
+pub fn names(folder: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(folder.path()).expect("a folder");
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
     let mut names: Vec<String> = entries.map(|entry| name(entry.expect("a file"))).collect();
@@ -95,7 +100,7 @@ fn names(folder: &TempDir) -> Vec<String> {
     names
 }
 
-fn folder() -> TempDir {
+pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
@@ -249,7 +254,8 @@ fn damaged_attachment_is_left_out() {
     fs::write(&path, bytes).expect("a file");
     let mut inputs = Inputs::open(&[path]).expect("a bag");
     let output = NewBag::default().create(&folder.path().join("y.mcap"), &inputs).expect("a bag");
-    let done = transfer(&mut inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()));
+    let mut progress = ReadingProgress::hidden("");
+    let done = transfer(&mut inputs, &Wanted::default(), vec![output], first_output, &mut progress);
     assert_eq!(done.expect("it is copied").damaged, 1);
     assert_eq!(content(&folder, "y.mcap").0, "/a1");
 }

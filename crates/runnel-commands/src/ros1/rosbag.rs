@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use super::Failure;
 use crate::bag::inputs::Inputs;
 use crate::bag::new_bag::NewBag;
+use crate::bag::reading_progress::ReadingProgress;
 use crate::bag::storage::ChunkCompression;
 use crate::bag::time_range::PlayedRange;
 use crate::bag::{check, info, play, quantity, record, reindex};
@@ -281,10 +282,11 @@ pub fn run(parsed: Cli, cli: &CliContext) -> Result<(), Failure> {
 }
 
 fn rewrite(args: &RewriteArgs, compression: ChunkCompression, cli: &CliContext) -> Result<(), Failure> {
+    let mut progress = ReadingProgress::new("rewriting", cli, args.quiet);
     for path in &args.bags {
         let mut inputs = Inputs::open(std::slice::from_ref(path))?;
         let new = NewBag { compression: Some(compression), ..NewBag::like(&inputs.bags()[0])? };
-        let done = reindex::rewrite(path, &mut inputs, new)?;
+        let done = reindex::rewrite(path, &mut inputs, new, &mut progress)?;
         if !args.quiet {
             done.print(cli)?;
         }

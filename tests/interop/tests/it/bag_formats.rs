@@ -72,6 +72,12 @@ pub fn ros2_channel() -> Channel {
     }
 }
 
+/// Metadata of a bag. In rosbag's format they are an extension that other readers do not see.
+pub fn metadata() -> Metadata {
+    let values = [("city".to_owned(), "Turin".to_owned())].into();
+    Metadata { name: "place".to_owned(), values }
+}
+
 /// A string message of ROS 1 or 2.
 fn string(encoding: &Encoding, text: &str) -> Vec<u8> {
     let len = text.len() as u32;
@@ -128,8 +134,7 @@ fn mcap_package_reads_every_compression() {
             ..Attachment::default()
         };
         writer.add_attachment(&attachment).expect("it is added");
-        let values = [("city".to_owned(), "Turin".to_owned())].into();
-        writer.add_metadata(&Metadata { name: "place".to_owned(), values }).expect("they are added");
+        writer.add_metadata(&metadata()).expect("they are added");
         writer.finish().expect("it is finished");
         let listing = outcome(bag_tool("mcap_file.py", &["read", text(&path)]));
         let expected = [
@@ -169,6 +174,7 @@ fn rosbags_package_reads_rosbag() {
         let mut writer = rosbag::Writer::new(File::create(&path).expect("a file")).expect("a bag");
         writer.set_compression(compression).expect("rosbag has it");
         write_messages(&mut writer, &[ros1_channel()], |_, _| ());
+        assert!(writer.add_metadata(&metadata()).expect("they are added"));
         writer.finish().expect("it is finished");
         let listing = outcome(bag_tool("rosbags_bag.py", &["read", text(&path)]));
         // The package spells types as ROS 2 does.

@@ -5,10 +5,12 @@ use std::fs::File;
 use interop::{javascript_bag_tool, outcome};
 use runnel_bag::mcap::{self, Profile};
 use runnel_bag::rosbag;
-use runnel_bag::{Attachment, BagWriter, Compression, Encoding, Metadata};
+use runnel_bag::{Attachment, BagWriter, Compression, Encoding};
 use tempfile::TempDir;
 
-use crate::bag_formats::{COMPRESSIONS, check, line, ros1_channel, ros2_channel, text, write_messages};
+use crate::bag_formats::{
+    COMPRESSIONS, check, line, metadata, ros1_channel, ros2_channel, text, write_messages,
+};
 
 /// It reads each file by its index and from start to end.
 #[test]
@@ -27,8 +29,7 @@ fn mcap_core_package_reads_mcap() {
             ..Attachment::default()
         };
         writer.add_attachment(&attachment).expect("it is added");
-        let values = [("city".to_owned(), "Turin".to_owned())].into();
-        writer.add_metadata(&Metadata { name: "place".to_owned(), values }).expect("they are added");
+        writer.add_metadata(&metadata()).expect("they are added");
         writer.finish().expect("it is finished");
         let listing = outcome(javascript_bag_tool("mcap_file.mjs", &["read", text(&path)]));
         let expected = [
@@ -70,6 +71,7 @@ fn foxglove_rosbag_package_reads_rosbag() {
         let mut writer = rosbag::Writer::new(File::create(&path).expect("a file")).expect("a bag");
         writer.set_compression(compression).expect("rosbag has it");
         write_messages(&mut writer, &[ros1_channel()], |_, _| ());
+        assert!(writer.add_metadata(&metadata()).expect("they are added"));
         writer.finish().expect("it is finished");
         let listing = outcome(javascript_bag_tool("rosbag_file.mjs", &["read", text(&path)]));
         assert_eq!(listing.lines, [line(&ros1_channel())], "{}", compression.name());

@@ -11,6 +11,8 @@ use runnel_bag::{
     BagReader, BagWriter, Channel, Compression, Message, NewMessage, Schema, SchemaLanguage, Selection,
 };
 
+use crate::bag_formats::metadata;
+
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Bz2, Compression::Lz4];
 
 /// No master is needed.
@@ -57,7 +59,9 @@ fn rosbag_reads_every_compression() {
     let graph = no_graph();
     for compression in COMPRESSIONS {
         let path = file(&graph, compression.name());
-        write(&path, compression).finish().expect("it is finished");
+        let mut bag = write(&path, compression);
+        assert!(bag.add_metadata(&metadata()).expect("they are added"));
+        bag.finish().expect("it is finished");
         let listing = outcome(graph.rospy("bag.py", &[text(&path)]));
         assert_eq!(listing.lines, ["/chatter std_msgs/String 20"], "{}", compression.name());
     }

@@ -2,7 +2,7 @@ use std::fs;
 
 use crate::files::Folder;
 use crate::mcap::Profile;
-use crate::rosbag2::{BagMetadata, FolderWriter, METADATA_FILE};
+use crate::rosbag2::{BagMetadata, FolderWriter, METADATA_FILE, SplitLimits, Writer};
 use crate::{BagWriter, Channel, ChannelId, Compression, Encoding, Metadata, NewMessage, Selection, open};
 
 fn channel(topic: &str) -> Channel {
@@ -95,4 +95,28 @@ fn file_in_progress_is_read_without_its_metadata() {
     assert_eq!(open(&path).unwrap().summary().counts, [2]);
     let why = Folder::create(&path).err().unwrap().to_string();
     assert!(why.starts_with(&format!("{}: cannot create the folder: ", path.display())), "{why}");
+}
+
+/// Each message has its time as its number.
+#[test]
+fn bag_begins_next_file_at_its_limits() {
+    for (limits, expected) in [
+        (SplitLimits { len: None, duration: Some(2) }, &[3, 3, 2][..]),
+        (SplitLimits { len: Some(1), duration: None }, &[1; 8]),
+        (SplitLimits::default(), &[8]),
+    ] {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("run");
+        let mut writer = Writer::new(Folder::create(&path).unwrap(), "run", Profile::Ros2, "").unwrap();
+        writer.set_split_limits(limits);
+        let id = writer.add_channel(&channel("/a")).unwrap();
+        (0..8).for_each(|time| write(&mut writer, id, time));
+        writer.finish().unwrap();
+        let counts: Vec<u64> = metadata(&path).files.iter().map(|file| file.message_count).collect();
+        assert_eq!(counts, expected, "{limits:?}");
+        let mut reader = open(&path).unwrap();
+        let messages: Vec<u8> =
+            reader.messages(&Selection::default()).map(|read| read.unwrap().data[0]).collect();
+        assert_eq!(messages, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
 }

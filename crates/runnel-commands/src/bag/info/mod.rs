@@ -1,10 +1,15 @@
 //! `runnel bag info`
 
+mod frequency;
+mod key;
+#[cfg(test)]
+mod tests;
 mod text;
-mod times;
+pub mod times;
+mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use runnel_bag::{BagReader, Channel, ChunkTotals, Compression, Encoding, Metadata, Summary};
@@ -25,15 +30,31 @@ pub struct Args {
     /// Print YAML with the keys of rosbag
     #[arg(short, long)]
     pub yaml: bool,
+
+    /// Print only the value of this key in the YAML, such as duration or topics[0].messages
+    #[arg(short, long, value_name = "KEY", requires = "yaml")]
+    pub key: Option<String>,
+
+    /// Also print the frequency of each topic: reads the whole bag
+    #[arg(long)]
+    pub freq: bool,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     for (index, path) in args.bags.iter().enumerate() {
-        let bag = BagInfo::of(path.display().to_string(), &mut *files::open(path)?);
         if index > 0 && !cli.output.json {
-            cli.output.line(if args.yaml { "---" } else { "" })?;
+            cli.output.line("---")?;
         }
-        cli.output.answer(|| if args.yaml { bag.yaml() } else { bag.text() }, || bag.json())?;
+        let bag = BagInfo::open(path, args.freq)?;
+        match args.key.as_deref().filter(|_| !cli.output.json) {
+            Some(key) => match bag.value_of(key) {
+                Some(value) => cli.output.paragraph(&value)?,
+                // As rosbag does, it goes on with the next bag.
+                None => cli.output.note(&format!("Error getting key \"{key}\"")),
+            },
+            None if args.yaml => cli.output.answer(|| bag.yaml() + "\n", || bag.json())?,
+            None => cli.output.answer(|| bag.text(), || bag.json())?,
+        }
     }
     Ok(())
 }
@@ -69,9 +90,23 @@ struct Topic {
     is_latched: bool,
     offered_qos: Option<String>,
     has_definition: bool,
+    /// The median, in Hz, if it was requested.
+    frequency: Option<f64>,
 }
 
 impl BagInfo {
+    /// Describes a bag, with the frequencies of its topics if they are requested.
+    fn open(path: &Path, has_frequencies: bool) -> Result<Self, CliError> {
+        let mut reader = files::open(path)?;
+        let mut bag = Self::of(path.display().to_string(), &mut *reader);
+        if has_frequencies {
+            for (name, frequency) in frequency::medians(path, &mut *reader) {
+                bag.topics.entry(name).or_default().frequency = Some(frequency);
+            }
+        }
+        Ok(bag)
+    }
+
     fn of(path: String, reader: &mut dyn BagReader) -> Self {
         let summary = reader.summary().clone();
         let mut topics: BTreeMap<String, Topic> = BTreeMap::new();
@@ -140,7 +175,7 @@ impl Calls {
 impl Topic {
     fn add(&mut self, channel: &Channel, messages: u64) {
         let sum = channel.md5.as_ref().or(channel.type_hash.as_ref()).cloned().unwrap_or_default();
-        self.types.insert(channel.type_name.clone(), sum);
+        self.types.entry(channel.type_name.clone()).or_insert(sum);
         self.encodings.insert(channel.encoding.name().to_owned());
         self.channels += 1;
         self.messages = self.messages.saturating_add(messages);
@@ -159,110 +194,7 @@ impl Topic {
             "latched": self.is_latched,
             "offered_qos": self.offered_qos,
             "definition": self.has_definition,
+            "frequency": self.frequency,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use runnel_bag::Format;
-
-    use super::times::duration;
-    use super::*;
-
-    fn bag() -> BagInfo {
-        let mut topics: BTreeMap<String, Topic> = BTreeMap::new();
-        let channel = Channel {
-            topic: "/chatter".into(),
-            type_name: "std_msgs/String".into(),
-            md5: Some("992c".into()),
-            ..Channel::default()
-        };
-        for messages in [60, 6] {
-            topics.entry("/chatter".into()).or_default().add(&channel, messages);
-        }
-        let unknown = Channel { type_name: "a/msg/B".into(), encoding: Encoding::Cdr, ..channel };
-        topics.entry("/b".into()).or_default().add(&Channel { type_hash: None, md5: None, ..unknown }, 1);
-        let totals = ChunkTotals { count: 2, stored: 25, decompressed: 100 };
-        let summary = Summary {
-            format: Format::Mcap,
-            len: 2048,
-            is_finished: false,
-            start: Some(1_000_000_000),
-            end: Some(62_500_000_000),
-            counts: vec![60, 6, 1],
-            chunks: vec![(Compression::None, totals), (Compression::Lz4, totals)],
-        };
-        BagInfo {
-            path: "x.mcap".into(),
-            summary,
-            damage: Some("byte 5: bad".into()),
-            topics,
-            services: BTreeMap::new(),
-            actions: BTreeMap::new(),
-            metadata: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn recorded_calls_are_shown_by_service_and_action() {
-        let mut bag = bag();
-        for (topic, type_name, events) in [
-            ("/power", "std_srvs/srv/SetBool", 8),
-            ("/fib/_action/send_goal", "a/action/Fibonacci_SendGoal", 4),
-            ("/fib/_action/cancel_goal", "action_msgs/srv/CancelGoal", 2),
-        ] {
-            let (topic, type_name) = (format!("{topic}/_service_event"), format!("{type_name}_Event"));
-            let channel = Channel { topic, type_name, ..Channel::default() };
-            let topic = ServiceTopic::of(&channel).expect("events");
-            Calls::add(&mut bag.services, &mut bag.actions, topic, events);
-        }
-        let text = bag.text();
-        for row in [
-            "services:    /power   8 events    : std_srvs/srv/SetBool",
-            "actions:     /fib   6 events    : a/action/Fibonacci",
-        ] {
-            assert!(text.lines().any(|line| line == row), "{row}: {text}");
-        }
-        assert_eq!(bag.json()["services"][0]["service"], "/power");
-        assert_eq!(bag.json()["actions"][0]["events"], 6);
-    }
-
-    #[test]
-    fn text_is_that_of_rosbag_info() {
-        let text = bag().text();
-        let rows: Vec<&str> = text.lines().filter(|row| !row.contains("1970")).collect();
-        let expected = [
-            "path:        x.mcap",
-            "format:      MCAP",
-            "duration:    1:01s (61s)",
-            "size:        2.0 KiB",
-            "messages:    67",
-            "compression: none [2/4 chunks]",
-            "             lz4 [2/4 chunks; 25.00%]",
-            "types:       a/msg/B         []",
-            "             std_msgs/String [992c]",
-            "topics:      /b          1 msg     : a/msg/B (definition unknown)",
-            "             /chatter   66 msgs    : std_msgs/String (2 connections)",
-            "unfinished:  it has no index. Try: runnel bag reindex x.mcap",
-            "damage:      byte 5: bad",
-        ];
-        assert_eq!(rows, expected);
-        assert!(text.contains("start:       ") && text.contains(".50 (62.50)"), "{text}");
-    }
-
-    #[test]
-    fn yaml_has_the_keys_of_rosbag() {
-        let yaml = bag().yaml();
-        let expected = "path: x.mcap\nformat: MCAP\nduration: 61.500000\nstart: 1.000000\nend: 62.500000\nsize: 2048\n\
-                        messages: 67\nindexed: False\n";
-        assert!(yaml.starts_with(expected), "{yaml}");
-        assert!(yaml.ends_with("      messages: 66\n      connections: 2\n"), "{yaml}");
-    }
-
-    #[test]
-    fn durations_have_the_form_of_rosbag() {
-        let texts = [1_500_000_000, 61_000_000_000, 3_661_000_000_000].map(duration);
-        assert_eq!(texts, ["1.5s", "1:01s (61s)", "1hr 1:01s (3661s)"]);
     }
 }

@@ -9,7 +9,8 @@ use runnel_bag::rosbag2::BACKUP;
 use crate::bag::files::{ACTIVE, appended};
 use crate::bag::inputs::{Inputs, Wanted};
 use crate::bag::new_bag::{NewBag, profile};
-use crate::bag::transfer::{Transferred, transfer};
+use crate::bag::reading_progress::ReadingProgress;
+use crate::bag::transfer::{Transferred, first_output, transfer};
 use crate::error::CliError;
 
 /// Whether nothing of a bag has to be repaired.
@@ -22,6 +23,7 @@ pub(super) fn repair(
     path: &Path,
     output: Option<&Path>,
     force: bool,
+    progress: &mut ReadingProgress,
 ) -> Result<Option<Transferred>, CliError> {
     let mut inputs = Inputs::open(&[path.to_owned()])?;
     if is_whole(&*inputs.bags()[0].reader) && !force {
@@ -31,9 +33,9 @@ pub(super) fn repair(
     match output.map(Path::to_owned).or_else(|| complete_name(path)) {
         Some(target) => {
             let output = new.create(&target, &inputs)?;
-            transfer(&mut inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone())).map(Some)
+            transfer(&mut inputs, &Wanted::default(), vec![output], first_output, progress).map(Some)
         }
-        None => rewrite(path, &mut inputs, new).map(Some),
+        None => rewrite(path, &mut inputs, new, progress).map(Some),
     }
 }
 
@@ -41,9 +43,14 @@ pub(super) fn repair(
 ///
 /// # Errors
 /// When that name is taken, or the new bag cannot be written.
-pub fn rewrite(path: &Path, inputs: &mut Inputs, new: NewBag) -> Result<Transferred, CliError> {
+pub fn rewrite(
+    path: &Path,
+    inputs: &mut Inputs,
+    new: NewBag,
+    progress: &mut ReadingProgress,
+) -> Result<Transferred, CliError> {
     let profile = profile(inputs.channels());
-    rewrite_as(path, inputs, new, profile)
+    rewrite_as(path, inputs, new, profile, progress)
 }
 
 /// As [`rewrite`], with this profile if it is MCAP.
@@ -52,9 +59,10 @@ pub(super) fn rewrite_as(
     inputs: &mut Inputs,
     new: NewBag,
     profile: Profile,
+    progress: &mut ReadingProgress,
 ) -> Result<Transferred, CliError> {
     let output = new.replace(path, backup_name(path), inputs, profile)?;
-    transfer(inputs, &Wanted::default(), vec![output], |channel| (0, channel.clone()))
+    transfer(inputs, &Wanted::default(), vec![output], first_output, progress)
 }
 
 /// The name of a bag whose recorder was killed, without what marks that.

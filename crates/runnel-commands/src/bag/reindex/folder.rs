@@ -11,11 +11,16 @@ use super::file::{backup_name, is_whole, rewrite_as};
 use crate::bag::files::{exists, failed, is_taken, rename};
 use crate::bag::inputs::Inputs;
 use crate::bag::new_bag::NewBag;
+use crate::bag::reading_progress::ReadingProgress;
 use crate::bag::transfer::Transferred;
 use crate::error::CliError;
 
 /// Repairs a folder, unless it is whole. Before anything is changed, everything that can be refused is.
-pub(super) fn repair(folder: &Path, force: bool) -> Result<Option<Transferred>, CliError> {
+pub(super) fn repair(
+    folder: &Path,
+    force: bool,
+    progress: &mut ReadingProgress,
+) -> Result<Option<Transferred>, CliError> {
     let mut bag = open(folder)?;
     if is_whole(&bag) && !force {
         return Ok(None);
@@ -23,6 +28,7 @@ pub(super) fn repair(folder: &Path, force: bool) -> Result<Option<Transferred>, 
     let recorded = bag.recorded_metadata();
     rebuilt(folder, &bag, recorded.as_ref())?;
     let damaged = damaged_files(folder, &bag, force)?;
+    let missing = bag.missing_files().iter().map(|name| folder.join(name)).collect();
     drop(bag);
     let metadata = folder.join(METADATA_FILE);
     let is_described = is_taken(&metadata);
@@ -30,9 +36,9 @@ pub(super) fn repair(folder: &Path, force: bool) -> Result<Option<Transferred>, 
     if let Some(taken) = replaced.map(|path| backup_name(path)).find(|backup| is_taken(backup)) {
         return Err(exists(&taken));
     }
-    let mut done = Transferred::default();
+    let mut done = Transferred { missing, ..Transferred::default() };
     for path in damaged {
-        let one = rewrite_file(&path)?;
+        let one = rewrite_file(&path, progress)?;
         done.files.extend(one.files);
         done.damaged += one.damaged;
     }
@@ -73,10 +79,10 @@ fn damaged_files(folder: &Path, bag: &rosbag2::Reader, force: bool) -> Result<Ve
 }
 
 /// Writes a file anew with the profile of all files of a folder.
-fn rewrite_file(path: &Path) -> Result<Transferred, CliError> {
+fn rewrite_file(path: &Path, progress: &mut ReadingProgress) -> Result<Transferred, CliError> {
     let mut inputs = Inputs::open(&[path.to_owned()])?;
     let new = NewBag::like(&inputs.bags()[0])?;
-    rewrite_as(path, &mut inputs, new, Profile::Ros2)
+    rewrite_as(path, &mut inputs, new, Profile::Ros2, progress)
 }
 
 /// Writes `metadata.yaml`. An old one is kept.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 
 pub use self::file::rewrite;
+use crate::bag::reading_progress::ReadingProgress;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -41,11 +42,15 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         let instead = format!("Try: without it, or runnel bag convert {folder} NEW.mcap");
         return Err(CliError::Usage(format!("{folder}: --output-name is for files. {instead}")));
     }
+    let mut progress = ReadingProgress::new("reindexing", cli, false);
     for path in &args.bags {
         let (repaired, whole) = if path.is_dir() {
-            (folder::repair(path, args.force)?, "its files have their index, and metadata.yaml lists them")
+            (
+                folder::repair(path, args.force, &mut progress)?,
+                "its files have their index, and metadata.yaml lists them",
+            )
         } else {
-            (file::repair(path, args.output_name.as_deref(), args.force)?, "it has its index")
+            (file::repair(path, args.output_name.as_deref(), args.force, &mut progress)?, "it has its index")
         };
         match repaired {
             Some(done) => done.print(cli)?,

@@ -12,7 +12,13 @@ use runnel_bag::{
 };
 use tempfile::TempDir;
 
-use super::folder::repair;
+use crate::bag::reading_progress::ReadingProgress;
+use crate::bag::transfer::Transferred;
+use crate::error::CliError;
+
+fn repair(folder: &Path, force: bool) -> Result<Option<Transferred>, CliError> {
+    super::folder::repair(folder, force, &mut ReadingProgress::hidden(""))
+}
 
 /// A folder with three files of five messages each. The last one is not finished, and the metadata do not list it.
 fn killed() -> (TempDir, PathBuf) {
@@ -150,4 +156,37 @@ fn compressed_file_is_not_written_anew() {
     let why = repair(&path, false).expect_err("it is compressed").to_string();
     assert!(why.contains("run_2.mcap.zstd: ") && why.contains("Try: zstd -d"), "{why}");
     assert_eq!(files(&path), old);
+}
+
+#[test]
+fn missing_file_is_named_and_left_out() {
+    let (_parent, path) = killed();
+    fs::remove_file(path.join("run_1.mcap")).expect("a file");
+    let bag = open_folder(&path).expect("the others are there");
+    let damage = bag.damage().expect("damage").to_string();
+    assert_eq!(damage, "metadata.yaml: files that it lists are missing: run_1.mcap");
+    drop(bag);
+    let done = repair(&path, false).expect("it is repaired").expect("it was not whole");
+    assert_eq!(done.missing, [path.join("run_1.mcap")]);
+    let kept: Vec<u8> = MESSAGES.into_iter().filter(|message| !(10..20).contains(message)).collect();
+    assert_eq!(messages(&path), kept);
+    let metadata = metadata(&path);
+    let listed: Vec<_> = metadata.files.iter().map(|file| &*file.path).collect();
+    assert_eq!(listed, ["run_0.mcap", "run_2.mcap"]);
+    fs::remove_file(path.join("run_2.orig.mcap")).expect("a file");
+    fs::remove_file(path.join("metadata.orig.yaml")).expect("a file");
+    for name in listed {
+        fs::rename(path.join(name), path.join(name.replace("run", "other"))).expect("a file");
+    }
+    let done = repair(&path, false).expect("it is repaired").expect("it was not whole");
+    assert_eq!(done.missing, [path.join("run_0.mcap"), path.join("run_2.mcap")], "they have other names");
+    assert_eq!(messages(&path), kept);
+    for name in ["other_0.mcap", "other_2.mcap"] {
+        fs::remove_file(path.join(name)).expect("a file");
+    }
+    let why = repair(&path, false).expect_err("nothing is left").to_string();
+    assert!(
+        why.ends_with("metadata.yaml: files that it lists are missing: other_0.mcap, other_2.mcap"),
+        "{why}"
+    );
 }

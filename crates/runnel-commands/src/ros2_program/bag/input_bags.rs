@@ -20,7 +20,7 @@ impl Args for InputBags {
     fn augment_args(command: Command) -> Command {
         let input = Arg::new(INPUT).short('i').long(INPUT).value_names(["URI", "STORAGE_ID"]).num_args(1..=2);
         command.arg(input.action(ArgAction::Append).value_hint(ValueHint::AnyPath).help(
-            "A bag, and its format: mcap or sqlite3, which may be left out (may be repeated: the bags are played \
+            "A bag, and its format: mcap or sqlite3, which may be left out (may be repeated: the bags are taken \
              together)",
         ))
     }

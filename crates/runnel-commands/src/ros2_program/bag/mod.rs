@@ -1,5 +1,7 @@
 //! `ros2 bag`
 
+mod convert;
+mod info;
 mod input_bags;
 mod list;
 mod log_level;
@@ -13,8 +15,10 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::Failure;
-use crate::bag::{self, burst, info, reindex};
+use crate::bag::{self, burst, reindex};
 use crate::cli_context::CliContext;
+use convert::ConvertArgs;
+use info::InfoArgs;
 use list::ListArgs;
 use log_level::LogLevelArgs;
 use play::PlayArgs;
@@ -27,10 +31,10 @@ pub enum Command {
     Play(Box<PlayArgs>),
     /// Publish the first messages of a bag at once, then wait paused
     Burst(BurstArgs),
-    /// Show topics, types and times of a bag
-    Info(OneBag),
+    Info(InfoArgs),
     /// Repair a bag: write what can be read, with an index
     Reindex(OneBag),
+    Convert(ConvertArgs),
     List(ListArgs),
 }
 
@@ -79,11 +83,12 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
             let (args, burst) = args.burst.of_play();
             Ok(bag::play::burst(args, burst, cli)?)
         }
-        Command::Info(args) => Ok(info::run(&info::Args { bags: vec![args.bag], yaml: false }, cli)?),
+        Command::Info(args) => Ok(info::run(&args, cli)?),
         Command::Reindex(args) => {
             let args = reindex::Args { bags: vec![args.bag], output_name: None, force: false };
             Ok(reindex::run(&args, cli)?)
         }
+        Command::Convert(args) => convert::run(args, cli),
         Command::List(args) => Ok(list::run(&args, cli)?),
     }
 }
