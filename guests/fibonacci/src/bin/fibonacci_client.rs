@@ -12,7 +12,7 @@ use runnel::msgs::example_interfaces::action::{FibonacciAction, FibonacciGoal};
 use runnel::msgs::example_interfaces::srv::{AddTwoInts, AddTwoIntsRequest};
 use runnel::{Context, ContextOptions};
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let context = Context::with_options(ContextOptions::from_args()?)?;

@@ -32,6 +32,7 @@ mod doctor;
 mod doctor_links;
 mod doctor_ros2;
 mod first_release;
+mod guests;
 mod ipc;
 mod ipc_folder;
 mod ipc_lost;
