@@ -6,6 +6,7 @@ mod memory;
 mod pace;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ use crate::manifest::{Limits, Manifest};
 use crate::refusal::{Refusal, Refused, Stopped};
 use crate::types::Types;
 
+/// Requests, calls and goals of each kind that wait at a time, at most.
+pub const MOST_PENDING: usize = 1000;
+
 /// The data of a guest's store.
 pub struct Host {
     pub context: Context,
@@ -35,6 +39,8 @@ pub struct Host {
     pub events: Arc<Events>,
     /// Requests that wait for a response, by their number.
     pub requests: Requests,
+    /// The number of calls without a response.
+    pub calls: Arc<AtomicUsize>,
     pub goals: Goals,
     pub last_error: String,
     pub arguments: Vec<String>,
@@ -88,6 +94,7 @@ impl Host {
             entities: Entities::new(entities),
             events: Arc::new(Events::new(queue)),
             requests: Requests::default(),
+            calls: Arc::default(),
             goals: Goals::default(),
             last_error: String::new(),
             arguments,

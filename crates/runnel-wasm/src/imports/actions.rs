@@ -8,7 +8,7 @@ use wasmtime::{Caller, Linker};
 
 use super::services::{Described, decode, encode};
 use super::{MODULE, answer};
-use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, ServedGoal};
+use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, MOST_PENDING, ServedGoal};
 use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -138,6 +138,9 @@ fn send_goal(host: &Host, handle: u32, goal: &[u8]) -> Result<u64, Refusal> {
     };
     // The callback finds the goal, since it waits for the lock.
     let mut sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner);
+    if sent.len() >= MOST_PENDING {
+        return Err(Refusal::new(Refused::TooMany, format!("{MOST_PENDING} goals wait for their result")));
+    }
     sent.insert(id, client.send_goal_with(&goal, feedback, done)?);
     Ok(id)
 }
@@ -167,7 +170,9 @@ fn create_server(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal
         let Ok(payload) = encode(handle.goal()) else { return };
         let mut served = served.lock().unwrap_or_else(PoisonError::into_inner);
         // A goal that is dropped is refused.
-        if events.push(Event::new(EventKind::GoalRequest, server, id).payload(payload)) {
+        if served.len() < MOST_PENDING
+            && events.push(Event::new(EventKind::GoalRequest, server, id).payload(payload))
+        {
             served.insert(id, ServedGoal { handle, server });
         }
     };

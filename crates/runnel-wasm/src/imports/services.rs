@@ -1,5 +1,6 @@
 //! Clients and services.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use runnel::{Error, ServiceError, ServiceFailure};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{ClientEntity, Entity, Event, EventKind, GuestMemory, Host, PendingRequest, generation};
+use crate::host::{
+    ClientEntity, Entity, Event, EventKind, GuestMemory, Host, MOST_PENDING, PendingRequest, generation,
+};
 use crate::refusal::{Refusal, Refused};
 
 /// A service or an action as the guest describes it.
@@ -105,9 +108,14 @@ fn create_client(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusa
 fn call(host: &mut Host, handle: u32, request: &[u8], timeout: u64) -> Result<u64, Refusal> {
     let ClientEntity { client, schema } = host.entities.client(handle)?;
     let request = decode(&schema.request, request)?;
+    if host.calls.load(Ordering::Relaxed) >= MOST_PENDING {
+        return Err(Refusal::new(Refused::TooMany, format!("{MOST_PENDING} calls wait for a response")));
+    }
     let (id, events) = (host.events.next_id(), Arc::clone(&host.events));
+    let pending = Pending::new(&host.calls);
     let timeout = Some(timeout).filter(|timeout| *timeout > 0).map(Duration::from_nanos);
     let done = move |response: Result<DynamicMessage, Error>| {
+        drop(pending);
         let event = Event::new(EventKind::Response, handle, id);
         events.push(match response.map_err(failed).and_then(|response| encode(&response)) {
             Ok(payload) => event.payload(payload),
@@ -119,6 +127,22 @@ fn call(host: &mut Host, handle: u32, request: &[u8], timeout: u64) -> Result<u6
     };
     client.call_with(&request, timeout, done)?;
     Ok(id)
+}
+
+/// Counts a call, until it is dropped.
+struct Pending(Arc<AtomicUsize>);
+
+impl Pending {
+    fn new(calls: &Arc<AtomicUsize>) -> Self {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(calls))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Why a call has no response.
@@ -144,6 +168,9 @@ fn create_service(host: &mut Host, service: &Described<'_>) -> Result<i32, Refus
         match encode(&request) {
             Ok(payload) => {
                 let mut waiting = requests.lock().unwrap_or_else(PoisonError::into_inner);
+                if waiting.len() >= MOST_PENDING {
+                    return responder.fail(format_args!("{MOST_PENDING} requests wait for a response"));
+                }
                 waiting.insert(id, PendingRequest { responder, handle });
                 if !events.push(Event::new(EventKind::Request, handle, id).payload(payload))
                     && let Some(request) = waiting.remove(&id)
