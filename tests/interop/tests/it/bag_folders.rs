@@ -10,8 +10,9 @@ use serde_json::Value as Json;
 
 use crate::bag_scene::{answer, success, text};
 
-/// Messages of the talker.
-const COUNT: usize = 40;
+/// Messages of the talker in 1.5 s: the last one is in the middle of the second file, so that a killed recorder has not just
+/// split the bag.
+const COUNT: usize = 30;
 
 /// A recorder's arguments, without the folder at their end. Each splits the bag.
 const RECORDERS: [&[&str]; 2] = [
