@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use runnel::Context;
+use runnel::core::sanitize;
 use runnel::core::schema::Library;
 use wasmtime::{Instance, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use crate::error::GuestError;
-use crate::host::{Host, Signals, Stopped, Watchdog};
+use crate::host::{Host, Signals, Watchdog};
 use crate::manifest::Manifest;
 use crate::program::{Engine, Program};
+use crate::refusal::Stopped;
 use crate::wasi::Exit;
 use crate::{imports, wasi};
 
@@ -149,7 +151,7 @@ fn end(error: &wasmtime::Error) -> Result<Ended, GuestError> {
 /// The functions of a backtrace, the innermost first.
 fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
     let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
-        Some(name) => format!("{:#}", rustc_demangle::demangle(name)),
+        Some(name) => sanitize::one_line(&format!("{:#}", rustc_demangle::demangle(name))).into_owned(),
         None => format!("function {}", frame.func_index()),
     };
     backtrace.frames().iter().map(name).collect()

@@ -13,12 +13,14 @@
 //! | `host` | what belongs to one guest on the host's side: its entities and its events |
 //! | `imports` | the functions that a guest calls, one file for each kind of entity |
 //! | `wasi` | the functions of WASI that language libraries need, without files and sockets |
+mod console;
 mod error;
 mod guest;
 mod host;
 mod imports;
 pub mod manifest;
 pub mod program;
+mod refusal;
 mod types;
 mod wasi;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel::core::schema::{ActionSchema, Generation, Kind, Library, Schema, ServiceSchema, TypeName};
 
-use crate::host::{Refusal, Refused};
+use crate::refusal::{Refusal, Refused};
 
 /// Bytes of definitions that a guest may add.
 const MOST: usize = 1 << 20;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
-use crate::host::{GuestMemory, Host, Refusal};
+use crate::host::{GuestMemory, Host};
 use crate::imports::fill_randomly;
+use crate::refusal::Refusal;
 
 const MODULE: &str = "wasi_snapshot_preview1";
 
@@ -18,9 +19,6 @@ const BAD_DESCRIPTOR: i32 = 8;
 const INVALID: i32 = 28;
 const NOT_SUPPORTED: i32 = 58;
 const NO_SUCH_FUNCTION: i32 = 52;
-
-/// Longest line that is collected for the console.
-const LONGEST_LINE: usize = 4096;
 
 /// The guest has called `proc_exit`.
 #[derive(Clone, Copy, Debug)]
@@ -227,37 +225,4 @@ fn answer(
         }
         Err(Refusal::Trap(error)) => Err(error),
     }
-}
-
-/// The standard output and the standard error of a node, written line by line.
-#[derive(Default)]
-pub struct Console {
-    lines: [Vec<u8>; 2],
-}
-
-impl Console {
-    fn write(&mut self, descriptor: u32, bytes: &[u8]) {
-        let is_error = descriptor == 2;
-        let line = &mut self.lines[usize::from(is_error)];
-        for byte in bytes {
-            line.push(*byte);
-            if *byte == b'\n' || line.len() >= LONGEST_LINE {
-                put(is_error, line);
-            }
-        }
-    }
-
-    /// Writes what has no end of line.
-    pub fn flush(&mut self) {
-        for (place, line) in self.lines.iter_mut().enumerate() {
-            put(place == 1, line);
-        }
-    }
-}
-
-fn put(is_error: bool, line: &mut Vec<u8>) {
-    use std::io::Write;
-    // A closed console is no reason to end a node.
-    _ = if is_error { std::io::stderr().write_all(line) } else { std::io::stdout().write_all(line) };
-    line.clear();
 }

@@ -14,3 +14,4 @@ mod misspelt;
 mod peer_text;
 mod ros1_only;
 mod ros2_front;
+mod wasm;

@@ -8,7 +8,7 @@ use runnel::{
     Subscription, Timer,
 };
 
-use super::{Refusal, Refused};
+use crate::refusal::{Refusal, Refused};
 
 /// What a handle stands for.
 pub enum Entity {
@@ -18,7 +18,7 @@ pub enum Entity {
     Client(ClientEntity),
     Service { _server: ServiceServer, schema: Arc<ServiceSchema> },
     ActionClient(ActionClientEntity),
-    ActionServer { _server: DynamicActionServer, schema: Arc<ActionSchema> },
+    ActionServer { _server: Box<DynamicActionServer>, schema: Arc<ActionSchema> },
     Timer(Timer),
 }
 

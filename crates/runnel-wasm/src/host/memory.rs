@@ -1,6 +1,6 @@
 //! The memory of a guest, checked at each access.
 
-use super::{Refusal, Refused};
+use crate::refusal::{Refusal, Refused};
 
 /// Longest name or text.
 const LONGEST_TEXT: u32 = 64 << 10;

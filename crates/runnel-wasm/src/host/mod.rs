@@ -4,7 +4,6 @@ mod entities;
 mod events;
 mod memory;
 mod pace;
-mod refusal;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,12 +18,12 @@ use wasmtime::{Memory, ResourceLimiter};
 pub use entities::{ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity, PublisherEntity};
 pub use events::{Event, EventKind, Events};
 pub use memory::GuestMemory;
-pub use pace::{Pace, Signals, Stopped, Watchdog};
-pub use refusal::{Refusal, Refused};
+pub use pace::{Pace, Signals, Watchdog};
 
+use crate::console::Console;
 use crate::manifest::{Limits, Manifest};
+use crate::refusal::{Refusal, Refused, Stopped};
 use crate::types::Types;
-use crate::wasi::Console;
 
 /// The data of a guest's store.
 pub struct Host {

@@ -2,7 +2,6 @@
 
 mod watchdog;
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,6 +14,7 @@ use wasmtime::UpdateDeadline;
 pub use watchdog::Watchdog;
 
 use crate::manifest::Limits;
+use crate::refusal::Stopped;
 
 /// What the guest's own thread and others have in common.
 #[derive(Default)]
@@ -37,26 +37,6 @@ impl Signals {
         self.stop.load(Ordering::SeqCst)
     }
 }
-
-/// The error with which a guest is ended from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// By its control.
-    ByControl,
-    /// Because it ran for longer than this without waiting.
-    Overrun(Duration),
-}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ByControl => f.write_str("it was stopped"),
-            Self::Overrun(limit) => write!(f, "it ran for more than {limit:?} without waiting for events"),
-        }
-    }
-}
-
-impl std::error::Error for Stopped {}
 
 /// The time of one guest, on its own thread.
 pub struct Pace {

@@ -8,7 +8,8 @@ use wasmtime::{Caller, Linker};
 
 use super::services::{Described, decode, encode};
 use super::{MODULE, answer};
-use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, Refusal, Refused, ServedGoal};
+use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, ServedGoal};
+use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     add_client(linker)?;
@@ -182,7 +183,7 @@ fn create_server(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal
     };
     let node = host.entities.node(action.node)?;
     let created = node.create_dynamic_action_server(action.name, &schema, on_goal, on_cancel)?;
-    Ok(host.entities.add(Entity::ActionServer { _server: created, schema }))
+    Ok(host.entities.add(Entity::ActionServer { _server: Box::new(created), schema }))
 }
 
 fn served(host: &Host, id: u64) -> Result<ServedGoal, Refusal> {

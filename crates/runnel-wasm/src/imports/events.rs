@@ -6,7 +6,8 @@ use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Event, EventKind, GuestMemory, Host, Refusal, Refused, Stopped};
+use crate::host::{Event, EventKind, GuestMemory, Host};
+use crate::refusal::{Refusal, Refused, Stopped};
 
 /// Longest wait at a time.
 const LONGEST: Duration = Duration::from_secs(3600);

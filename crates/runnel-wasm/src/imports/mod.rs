@@ -11,7 +11,8 @@ mod topics;
 pub use nodes::fill_randomly;
 use wasmtime::{Caller, Linker};
 
-use crate::host::{GuestMemory, Host, Refusal};
+use crate::host::{GuestMemory, Host};
+use crate::refusal::Refusal;
 
 /// The module of the imports, with the interface's version.
 pub const MODULE: &str = "runnel:guest/host@0.1.0";

@@ -7,7 +7,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Entity, Event, EventKind, Host, NodeEntity, Refusal, Refused};
+use crate::host::{Entity, Event, EventKind, Host, NodeEntity};
+use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "arguments", |mut caller: Caller<'_, Host>, to: u32, capacity: u32| {

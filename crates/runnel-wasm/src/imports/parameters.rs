@@ -6,7 +6,8 @@ use runnel::{Parameter, ParameterDeclaration, ParameterValue};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Host, Refusal};
+use crate::host::Host;
+use crate::refusal::Refusal;
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(

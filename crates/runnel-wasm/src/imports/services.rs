@@ -10,9 +10,8 @@ use runnel::{Error, ServiceError, ServiceFailure};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{
-    ClientEntity, Entity, Event, EventKind, GuestMemory, Host, PendingRequest, Refusal, Refused, generation,
-};
+use crate::host::{ClientEntity, Entity, Event, EventKind, GuestMemory, Host, PendingRequest, generation};
+use crate::refusal::{Refusal, Refused};
 
 /// A service or an action as the guest describes it.
 pub struct Described<'a> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Entity, Event, EventKind, Host, Refusal};
+use crate::host::{Entity, Event, EventKind, Host};
+use crate::refusal::Refusal;
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(

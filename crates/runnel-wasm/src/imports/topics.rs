@@ -9,7 +9,8 @@ use runnel::{Liveliness, SubscriptionOptions};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer, count};
-use crate::host::{Entity, GuestMemory, Host, PublisherEntity, Refusal, generation};
+use crate::host::{Entity, GuestMemory, Host, PublisherEntity, generation};
+use crate::refusal::Refusal;
 
 /// A topic as the guest describes it.
 struct Topic<'a> {

@@ -125,8 +125,6 @@ pub(super) fn config() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(STACK)
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(50))
-        // A node that moves gets the same results from each processor.
-        .cranelift_nan_canonicalization(true)
         .wasm_relaxed_simd(false)
         // What a checkpoint does not hold.
         .wasm_memory64(false)
@@ -134,6 +132,9 @@ pub(super) fn config() -> Config {
         .wasm_tail_call(false)
         .concurrency_support(false)
         .memory_init_cow(true);
+    // A node that moves gets the same results from each processor.
+    #[cfg(feature = "compile")]
+    config.cranelift_nan_canonicalization(true);
     config
 }
 

@@ -84,3 +84,4 @@ mod time;
 mod tools;
 mod topics;
 mod udpros;
+mod wasm_commands;

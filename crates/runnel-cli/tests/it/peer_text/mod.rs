@@ -84,6 +84,8 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros2 bag list", &[]),
     ("ros2 bag play", &[]),
     ("ros2 bag reindex", &[]),
+    ("wasm compile", &[]),
+    ("wasm run", &[]),
     ("interface find", &[]),
     ("interface list", &[]),
     ("interface md5", &[]),

@@ -114,6 +114,7 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     play_until_end(&mut player, &plan, range, times)?;
     player.end_line();
+    player.publishers().wait_for_responses(plan.linger, || context.ok());
     report(&player, &plan, started.elapsed(), cli)?;
     // The publishers go first: they wait for subscribers that have not received all.
     drop(player);

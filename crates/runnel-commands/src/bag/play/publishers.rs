@@ -234,6 +234,22 @@ impl Publishers {
         }
         Ok(true)
     }
+
+    /// Waits until all requests are answered, at most for this long or until `goes_on` says no. Services that still have
+    /// requests are logged.
+    pub fn wait_for_responses(&self, timeout: Duration, goes_on: impl Fn() -> bool) {
+        const STEP: Duration = Duration::from_millis(100);
+        let until = Instant::now() + timeout;
+        for requests in &self.services {
+            let mut unanswered = requests.wait_for_responses(until.min(Instant::now() + STEP));
+            while unanswered > 0 && goes_on() && Instant::now() < until {
+                unanswered = requests.wait_for_responses(until.min(Instant::now() + STEP));
+            }
+            if unanswered > 0 {
+                log::warn!("service {}: requests without a response: {unanswered}", requests.service());
+            }
+        }
+    }
 }
 
 impl Playing<'_> {

@@ -1,7 +1,7 @@
 //! Recorded requests of services that are sent again.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use runnel::core::dynamic::{Array, DynamicMessage, Value, ValueRef};
 use runnel::core::schema::Schema;
@@ -32,7 +32,18 @@ pub struct Requests {
     client: DynamicClient,
     event: Arc<Schema>,
     source: RequestSource,
+    unanswered: Arc<Unanswered>,
 }
+
+/// The number of requests without a response.
+#[derive(Default)]
+struct Unanswered {
+    count: Mutex<u64>,
+    answered: Condvar,
+}
+
+/// A request without a response, until it is dropped.
+struct PendingRequest(Arc<Unanswered>);
 
 impl RequestSource {
     fn event_type(self) -> u64 {
@@ -56,8 +67,9 @@ impl Requests {
         source: RequestSource,
     ) -> Result<Self, String> {
         let found = service_events::types(channel, types)?;
-        let client = node.create_dynamic_client(service, &found.service);
-        Ok(Self { client: client.map_err(|error| error.to_string())?, event: found.event, source })
+        let client =
+            node.create_dynamic_client(service, &found.service).map_err(|error| error.to_string())?;
+        Ok(Self { client, event: found.event, source, unanswered: Arc::default() })
     }
 
     /// The service.
@@ -69,6 +81,13 @@ impl Requests {
     pub fn wait(&self, timeout: Duration) {
         // Whether it is there is asked again for each request.
         _ = self.client.wait_for_service(timeout);
+    }
+
+    /// Waits until all requests are answered, at most until an instant. Returns the number of those without a response.
+    ///
+    /// A client that leaves earlier takes the requests along that the service has received and not read.
+    pub fn wait_for_responses(&self, until: Instant) -> u64 {
+        self.unanswered.wait(until)
     }
 
     /// Sends the request of an event. False if the event has none to send.
@@ -87,14 +106,41 @@ impl Requests {
         if !self.client.service_is_ready().map_err(|error| error.to_string())? {
             return Err("nobody offers the service".into());
         }
-        let name = service.to_owned();
+        let (name, pending) = (service.to_owned(), PendingRequest::new(&self.unanswered));
         let done = move |response: Result<DynamicMessage, runnel::Error>| {
+            drop(pending);
             if let Err(error) = response {
                 log::warn!("service {name}: {error}");
             }
         };
         self.client.call_with(request, Some(TIMEOUT), done).map_err(|error| error.to_string())?;
         Ok(true)
+    }
+}
+
+impl Unanswered {
+    fn count(&self) -> MutexGuard<'_, u64> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, until: Instant) -> u64 {
+        let left = until.saturating_duration_since(Instant::now());
+        let waited = self.answered.wait_timeout_while(self.count(), left, |count| *count > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl PendingRequest {
+    fn new(unanswered: &Arc<Unanswered>) -> Self {
+        *unanswered.count() += 1;
+        Self(Arc::clone(unanswered))
+    }
+}
+
+impl Drop for PendingRequest {
+    fn drop(&mut self) {
+        *self.0.count() -= 1;
+        self.0.answered.notify_all();
     }
 }
 

@@ -1,10 +1,9 @@
-//! Errors that a guest gets from a function.
+//! Errors that a guest gets from a function, or by which it ends.
 
 use std::fmt;
+use std::time::Duration;
 
 use runnel::Error;
-
-use super::Stopped;
 
 /// Why a function refuses; as `error` in the interface's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,3 +76,23 @@ impl From<Error> for Refusal {
         Self::new(refused, error.to_string())
     }
 }
+
+/// The error with which a guest is ended from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// By its control.
+    ByControl,
+    /// Because it ran for longer than this without waiting.
+    Overrun(Duration),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByControl => f.write_str("it was stopped"),
+            Self::Overrun(limit) => write!(f, "it ran for more than {limit:?} without waiting for events"),
+        }
+    }
+}
+
+impl std::error::Error for Stopped {}
