@@ -1,5 +1,6 @@
 //! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
 
+mod action_topics;
 pub mod burst;
 pub mod check;
 pub mod convert;

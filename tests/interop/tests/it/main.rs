@@ -2,6 +2,7 @@
 
 mod actions;
 mod backlog;
+mod bag_actions;
 mod bag_commands;
 mod bag_disks;
 mod bag_drive;

@@ -133,6 +133,10 @@ pub struct Shared {
     #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
     pub services: Vec<String>,
 
+    /// Of actions, play only these
+    #[arg(long, value_name = "ACTION", num_args = 1.., help_heading = TOPICS)]
+    pub actions: Vec<String>,
+
     /// Leave out these topics
     #[arg(long, value_name = "TOPIC", num_args = 1.., help_heading = TOPICS)]
     pub exclude_topics: Vec<String>,
@@ -141,12 +145,21 @@ pub struct Shared {
     #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
     pub exclude_services: Vec<String>,
 
+    /// Leave out these actions
+    #[arg(long, value_name = "ACTION", num_args = 1.., help_heading = TOPICS)]
+    pub exclude_actions: Vec<String>,
+
     /// Send the recorded requests to their services, instead of publishing the recorded events
     #[arg(long)]
     pub publish_service_requests: bool,
 
-    /// With --publish-service-requests: the events with the requests
-    #[arg(long, value_name = "SOURCE", requires = "publish_service_requests")]
+    /// Send the recorded goals to their action servers, and cancel them as recorded, instead of publishing the topics of
+    /// the actions
+    #[arg(long)]
+    pub send_actions_as_client: bool,
+
+    /// With --publish-service-requests or --send-actions-as-client: the events with the requests
+    #[arg(long, value_name = "SOURCE")]
     pub service_requests_source: Option<RequestSource>,
 
     /// Publish /clock before each message of these topics

@@ -41,6 +41,11 @@ impl RequestSource {
             Self::ServiceIntrospection => 1,
         }
     }
+
+    /// Whether an event is of this source, and has a request.
+    pub fn has(self, event: &DynamicMessage) -> bool {
+        event_type(event) == Some(self.event_type())
+    }
 }
 
 impl Requests {
@@ -77,13 +82,11 @@ impl Requests {
     /// Why it cannot be sent.
     pub fn send(&self, event: &[u8]) -> Result<bool, String> {
         let event = DynamicMessage::decode_payload(&self.event, event).map_err(|error| error.to_string())?;
-        if event_type(&event) != Some(self.source.event_type()) {
+        if !self.source.has(&event) {
             return Ok(false);
         }
         let service = self.client.service();
-        let Some(request) = request(&event) else {
-            return Err("only the metadata of its calls were recorded, without the requests".into());
-        };
+        let request = request(&event)?;
         if !self.client.service_is_ready().map_err(|error| error.to_string())? {
             return Err("nobody offers the service".into());
         }
@@ -98,9 +101,11 @@ impl Requests {
     }
 }
 
-/// The service's name of a channel with events.
+/// The service's name of a channel with events, unless it belongs to an action.
 pub fn service_of(channel: &Channel) -> Option<String> {
-    ServiceTopic::of(channel).filter(|_| service_events::are_in(channel)).map(|topic| topic.service)
+    let topic =
+        ServiceTopic::of(channel).filter(|topic| service_events::are_in(channel) && topic.action().is_none());
+    topic.map(|topic| topic.service)
 }
 
 fn event_type(event: &DynamicMessage) -> Option<u64> {
@@ -111,9 +116,14 @@ fn event_type(event: &DynamicMessage) -> Option<u64> {
     }
 }
 
-fn request(event: &DynamicMessage) -> Option<&DynamicMessage> {
-    match event.field("request")? {
-        Value::Array(Array::Message(requests)) => requests.first(),
+/// The request of an event.
+///
+/// # Errors
+/// That it was not recorded.
+pub fn request(event: &DynamicMessage) -> Result<&DynamicMessage, &'static str> {
+    let request = match event.field("request") {
+        Some(Value::Array(Array::Message(requests))) => requests.first(),
         _ => None,
-    }
+    };
+    request.ok_or("only the metadata of its calls were recorded, without the requests")
 }

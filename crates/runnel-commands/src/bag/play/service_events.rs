@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use runnel::core::schema::{Generation, Schema, ServiceSchema, TypeName};
+use runnel::core::schema::{Generation, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel_bag::{Channel, Encoding};
 
 use crate::bag::record::has_sum;
@@ -38,8 +38,7 @@ pub fn types(channel: &Channel, types: &Types) -> Result<EventTypes, String> {
         let event = event_schema(types, &service).map_err(|error| error.to_string())?;
         Ok::<_, String>(EventTypes { service: Arc::new(service), event })
     };
-    let known = types.library().service_in(Generation::Ros2, &name);
-    let known = known.map_err(|error| error.to_string()).and_then(complete);
+    let known = known(&topic, &name, types).map_err(|error| error.to_string()).and_then(complete);
     if known.as_ref().is_ok_and(|known| has_sum(&known.event, sum)) {
         return known;
     }
@@ -55,6 +54,14 @@ pub fn types(channel: &Channel, types: &Types) -> Result<EventTypes, String> {
         true => Ok(defined),
         false => Err(format!("the definition of {} in the bag is not that of its hash", channel.type_name)),
     }
+}
+
+/// The service as it is known here. Those of an action follow from it.
+fn known(topic: &ServiceTopic, name: &TypeName, types: &Types) -> Result<ServiceSchema, ResolveError> {
+    let action = topic.action().and_then(|action| TypeName::parse(&action.type_name?));
+    let Some(action) = action else { return types.library().service_in(Generation::Ros2, name) };
+    let [send_goal, get_result] = types.library().action_services_in(Generation::Ros2, &action)?;
+    Ok(if topic.type_name == send_goal.ros2_name { send_goal } else { get_result })
 }
 
 /// The service from the definition of its events in the bag.

@@ -25,11 +25,15 @@ pub struct RecordArgs {
     #[arg(long, value_name = "SERVICE", num_args = 1..)]
     services: Vec<String>,
 
+    /// Record these actions: feedback, status, and the calls of their services if introspection is enabled
+    #[arg(long, value_name = "ACTION", num_args = 1..)]
+    actions: Vec<String>,
+
     /// Record topics of these types
     #[arg(long, value_name = "TYPE", num_args = 1.., value_parser = record::message_type)]
     topic_types: Vec<TypeName>,
 
-    /// Record all topics, and the calls of all services
+    /// Record all topics and actions, and the calls of all services
     #[arg(short, long)]
     all: bool,
 
@@ -41,11 +45,15 @@ pub struct RecordArgs {
     #[arg(long)]
     all_services: bool,
 
-    /// Record topics and services that match this regular expression
+    /// Record all actions
+    #[arg(long)]
+    all_actions: bool,
+
+    /// Record topics, services and actions that match this regular expression
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
     regex: Vec<regex_lite::Regex>,
 
-    /// Leave out topics and services that match this regular expression
+    /// Leave out topics, services and actions that match this regular expression
     #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
     exclude_regex: Vec<regex_lite::Regex>,
 
@@ -60,6 +68,10 @@ pub struct RecordArgs {
     /// Leave out the calls of these services
     #[arg(long, value_name = "SERVICE", num_args = 1..)]
     exclude_services: Vec<String>,
+
+    /// Leave out these actions
+    #[arg(long, value_name = "ACTION", num_args = 1..)]
+    exclude_actions: Vec<String>,
 
     /// Also record hidden topics
     #[arg(long)]
@@ -176,12 +188,15 @@ impl RecordArgs {
                 regex: self.regex,
                 topic_types: self.topic_types,
                 services: self.services,
-                // As in the original, all are topics and services.
+                actions: self.actions,
+                // As in the original, all are topics, services and actions.
                 all_services: self.all || self.all_services,
+                all_actions: self.all || self.all_actions,
                 exclude: self.exclude_regex,
                 exclude_topics: self.exclude_topics,
                 exclude_topic_types: self.exclude_topic_types,
                 exclude_services: self.exclude_services,
+                exclude_actions: self.exclude_actions,
                 include_hidden_topics: self.include_hidden_topics,
                 no_discovery: self.no_discovery,
                 qos_profile_overrides_path: self.qos_profile_overrides_path,
