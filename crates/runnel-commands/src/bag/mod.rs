@@ -11,6 +11,7 @@ pub mod filter;
 pub mod info;
 pub mod inputs;
 mod keys;
+mod last_messages;
 mod merge;
 pub mod new_bag;
 pub mod play;

@@ -72,9 +72,17 @@ struct RecordArgs {
     #[arg(short = 'O', long, value_name = "NAME")]
     output_name: Option<PathBuf>,
 
-    /// Begin another bag at --size or --duration
-    #[arg(long)]
-    split: bool,
+    /// Publish the name of each bag that begins on begin_write
+    #[arg(short, long)]
+    publish: bool,
+
+    /// End when less than this is free on the disk, such as 1G
+    #[arg(short = 'L', long, value_name = "SIZE", value_parser = quantity::space)]
+    min_space: Option<u64>,
+
+    /// Begin another bag at --size or --duration; an old form gives the size in MB
+    #[arg(long, value_name = "MB", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = quantity::mebibytes)]
+    split: Option<u64>,
 
     /// Keep at most this many bags
     #[arg(long, value_name = "N", value_parser = value_parsers::count)]
@@ -307,6 +315,7 @@ impl RecordArgs {
                 ..record::TopicArgs::default()
             },
             output: record::OutputArgs {
+                min_space: self.min_space,
                 output_name: self.output_name,
                 output_prefix: self.output_prefix,
                 storage: Some(record::RecordStorage::Rosbag),
@@ -315,14 +324,15 @@ impl RecordArgs {
                 ..record::OutputArgs::default()
             },
             limits: record::LimitArgs {
-                split: self.split,
-                size: self.size,
+                split: self.split.is_some(),
+                size: self.size.or(self.split.filter(|size| *size > 0)),
                 duration: self.duration,
                 max_splits: self.max_splits,
                 limit: self.limit,
                 ..record::LimitArgs::default()
             },
             quiet: self.quiet,
+            publish: self.publish,
             udp: self.udp,
             buffsize: self.buffsize,
             chunksize: self.chunksize,

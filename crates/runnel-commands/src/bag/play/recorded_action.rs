@@ -62,11 +62,7 @@ fn part_at(schema: &Arc<Schema>, path: &[&str]) -> Option<Arc<Schema>> {
 }
 
 /// The action with this goal, result and feedback. Results and feedback are not read, so they may be unknown.
-fn defined(
-    name: &TypeName,
-    goal: &Schema,
-    others: [Option<Arc<Schema>>; 2],
-) -> Result<ActionSchema, String> {
+fn defined(name: &TypeName, goal: &Schema, others: [Option<Arc<Schema>>; 2]) -> Result<ActionSchema, String> {
     // It has what all actions have.
     let mut library = msgs::library();
     let mut added = BTreeSet::new();

@@ -34,6 +34,10 @@ pub struct TopicSelection {
     pub excluded_types: Vec<TypeName>,
     /// Also ROS 2 topics with a name part that begins with an underscore, which only `names` selects otherwise.
     pub hidden: bool,
+    /// Also topics without a publisher.
+    pub unpublished: bool,
+    /// Without topics that have no subscriber.
+    pub without_leaves: bool,
 }
 
 impl TopicSelection {
@@ -56,8 +60,10 @@ impl TopicSelection {
     }
 
     fn selects(&self, name: &str, topic: &Topic) -> bool {
-        let mut sides = topic.sides();
-        if self.excludes(name) || !sides.any(|(_, side)| !side.publishers.is_empty()) {
+        let has_publisher = topic.sides().any(|(_, side)| !side.publishers.is_empty());
+        let has_subscriber = topic.sides().any(|(_, side)| !side.subscribers.is_empty());
+        let is_used = has_publisher || (self.unpublished && has_subscriber);
+        if self.excludes(name) || !is_used || (self.without_leaves && !has_subscriber) {
             return false;
         }
         if has_type(topic, &self.excluded_types) {
@@ -124,6 +130,14 @@ mod tests {
         assert_eq!(selected(all.clone()), "/odom /robot/scan /scan");
         assert_eq!(selected(TopicSelection { excluded: regexes("scan$"), ..all.clone() }), "/odom");
         assert!(selected(TopicSelection { hidden: true, ..all }).contains("/f/_action/status"));
+    }
+
+    #[test]
+    fn topics_without_publishers_or_subscribers_are_selected_as_requested() {
+        let all = TopicSelection { all: true, ..TopicSelection::default() };
+        let unpublished = TopicSelection { unpublished: true, ..all.clone() };
+        assert_eq!(selected(unpublished), "/cmd_vel /odom /robot/scan /scan");
+        assert_eq!(selected(TopicSelection { without_leaves: true, ..all }), "/odom");
     }
 
     #[test]

@@ -82,6 +82,18 @@ pub struct TopicArgs {
     #[arg(long, help_heading = TOPICS)]
     pub include_hidden_topics: bool,
 
+    /// With --all or a pattern: also topics that have subscribers but no publisher yet
+    #[arg(long, help_heading = TOPICS)]
+    pub include_unpublished_topics: bool,
+
+    /// With --all or a pattern: without topics that have no subscriber
+    #[arg(long, help_heading = TOPICS)]
+    pub ignore_leaf_topics: bool,
+
+    /// Record the topics in this YAML file, with the types in it, as in ros2
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = TOPICS)]
+    pub static_topics_path: Option<PathBuf>,
+
     /// Do not record topics that appear later
     #[arg(long, help_heading = TOPICS)]
     pub no_discovery: bool,
@@ -92,13 +104,19 @@ pub struct TopicArgs {
 }
 
 impl TopicArgs {
-    /// The topics to record.
+    /// The topics to record, and these.
     ///
     /// # Errors
     /// When there are none, they contradict each other, or a name is not valid.
-    pub fn selection(&self, cli: &CliContext) -> Result<TopicSelection, CliError> {
+    pub fn selection<'a>(
+        &self,
+        cli: &CliContext,
+        static_topics: impl Iterator<Item = &'a String>,
+    ) -> Result<TopicSelection, CliError> {
+        let mut named = names(cli, &[&self.topics, &self.more_topics], &self.services, &self.actions)?;
+        named.extend(static_topics.cloned());
         let selection = TopicSelection {
-            names: names(cli, &[&self.topics, &self.more_topics], &self.services, &self.actions)?,
+            names: named,
             all: self.all,
             all_services: self.all_services,
             all_actions: self.all_actions,
@@ -114,6 +132,8 @@ impl TopicArgs {
             )?,
             excluded_types: self.exclude_topic_types.clone(),
             hidden: self.include_hidden_topics,
+            unpublished: self.include_unpublished_topics,
+            without_leaves: self.ignore_leaf_topics,
         };
         if selection.names.is_empty() && !selection.discovers() {
             return Err(CliError::Usage("nothing to record. Try: topics, --all, --regex or --node".into()));

@@ -8,10 +8,11 @@ use super::arrival::{Content, OwnedContent};
 use super::bags::{Bags, Removed, Space};
 use super::channels::Channels;
 use super::end::is_disk_full;
-use super::latched::Latched;
+use super::latched::{Latched, latched};
 use super::limits::Limits;
 use super::open_bag::OpenBag;
 use super::origin::Origin;
+use crate::bag::quantity::size;
 use crate::error::CliError;
 
 /// Space that is kept free on the disk, in what is written from one sync to the next, and at least.
@@ -45,6 +46,8 @@ pub struct BagSequence {
     bags: Box<dyn Bags>,
     open: Option<OpenBag>,
     disk_full: DiskFull,
+    /// Bytes that stay free on the disk.
+    min_space: Option<u64>,
     /// What each later bag begins with: messages that late subscribers would get.
     repeated: Latched<Repeated>,
     splits: Vec<Split>,
@@ -62,12 +65,13 @@ struct Repeated {
 
 impl BagSequence {
     /// Begins with no bag.
-    pub fn new(bags: Box<dyn Bags>, disk_full: DiskFull) -> Self {
+    pub fn new(bags: Box<dyn Bags>, disk_full: DiskFull, min_space: Option<u64>) -> Self {
         Self {
             bags,
             open: None,
             disk_full,
-            repeated: Latched::default(),
+            min_space,
+            repeated: latched(),
             splits: Vec::new(),
             closed_len: 0,
             synced_len: 0,
@@ -105,11 +109,11 @@ impl BagSequence {
         self.open.as_mut().map_or(Ok(()), |bag| bag.write(channel, channels, content))
     }
 
-    /// Keeps a message for later bags, if late subscribers would get it.
-    pub fn keep(&mut self, origin: &Origin, content: Content<'_>) {
+    /// Keeps a message for later bags, if late subscribers would get it, as one of the last `depth` of its publisher.
+    pub fn keep(&mut self, origin: &Origin, depth: usize, content: Content<'_>) {
         let Some(publisher) = &origin.latched_by else { return };
         let channel = origin.channel;
-        self.repeated.keep((origin.topic, publisher.clone()), content.data.len(), || {
+        self.repeated.keep((origin.topic, publisher.clone()), depth, content.data.len(), || {
             Ok(Repeated { channel, content: content.to_owned()? })
         });
     }
@@ -222,6 +226,26 @@ impl BagSequence {
         Ok(())
     }
 
+    /// Whether a bag is being written.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Checks that as much is free on the disk as has to stay so.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_space(&self) -> Result<(), CliError> {
+        let Some(least) = self.min_space else { return Ok(()) };
+        let Some(Space { free, .. }) = self.bags.space().filter(|space| space.free < least) else {
+            return Ok(());
+        };
+        let [free, least] = [free, least].map(size);
+        Err(CliError::Failed(format!(
+            "the disk has {free} left, and --min-space is {least}: the recording ends"
+        )))
+    }
+
     /// Length of all bags, in bytes.
     pub fn len(&self) -> u64 {
         self.closed_len + self.open.as_ref().map_or(0, |bag| bag.writer.file_len())
@@ -265,7 +289,7 @@ impl BagSequence {
     /// Removes the oldest bags, at least this many, until so many bytes are free. Returns how many were removed.
     fn make_space(&mut self, bytes: u64, at_least: usize) -> Result<usize, CliError> {
         let Space { free, total } = self.bags.space().unwrap_or(Space { free: u64::MAX, total: u64::MAX });
-        let wanted = bytes.min(total / LARGEST_RESERVED_PART);
+        let wanted = bytes.min(total / LARGEST_RESERVED_PART).max(self.min_space.unwrap_or_default());
         // The system may take a while to free the space of a file.
         let (mut free, mut removed) = (free, 0);
         while free < wanted || removed < at_least {

@@ -13,6 +13,8 @@ pub struct Topic {
     pub counts: Counts,
     /// Nothing more will arrive.
     pub is_abandoned: bool,
+    /// How many of the last messages of each latched publisher later bags begin with.
+    pub repeated: usize,
     limit: TopicLimit,
     numbers: Numbers,
     /// Log time of the last message that its rate admitted, in nanoseconds since 1970.
@@ -26,7 +28,7 @@ pub struct Topic {
 impl Topic {
     /// A topic of this name.
     pub fn new(name: &str, limit: TopicLimit) -> Self {
-        Self { name: name.to_owned(), limit, ..Self::default() }
+        Self { name: name.to_owned(), limit, repeated: 1, ..Self::default() }
     }
 
     /// Takes the number of a message that arrived.

@@ -184,3 +184,28 @@ fn full_disk_without_older_bags_ends_the_recording() {
     assert!(sink.has_ended());
     assert!(sink.finish().is_err());
 }
+
+#[test]
+fn space_that_has_to_stay_free_ends_the_recording_and_its_bag_is_complete() {
+    let record = |disk_full| {
+        let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
+        let options = SinkOptions { limits, disk_full, min_space: Some(TOTAL / 2), ..SinkOptions::default() };
+        let bags = FullBags { warns: true, ..FullBags::default() };
+        let usage = Arc::clone(&bags.usage);
+        let mut sink = Sink::new(Box::new(bags), options).expect("there is space");
+        let topic = sink.add_topic("/a");
+        let text = "x".repeat(1000);
+        for second in 0..1000 {
+            sink.take(topic, &arrival(source("/one"), second, &text));
+            sink.sync();
+            assert!(sink.has_ended() || lock(&usage).files.iter().sum::<u64>() <= TOTAL / 2 + 50_000);
+        }
+        sink
+    };
+    let mut stopped = record(DiskFull::Stop);
+    assert!(stopped.has_ended());
+    let why = stopped.finish().expect_err("too little is free").to_string();
+    assert!(why.contains("--min-space is 128.0 KiB"), "{why}");
+    let mut dropping = record(DiskFull::DropOldest);
+    assert!(!dropping.has_ended(), "the oldest bags are removed: {:?}", dropping.finish());
+}
