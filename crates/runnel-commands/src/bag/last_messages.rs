@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn without_memory_nothing_is_kept() {
         let mut kept = LastMessages::<usize, ()>::new(Limits { messages: 3, bytes: 10 });
-        kept.keep(0, 1, 5, || Err(NoMemory));
+        kept.keep(0, 1, 5, || Err(NoMemory { bytes: 5 }));
         assert_eq!((kept.messages().count(), kept.bytes), (0, 0));
     }
 }

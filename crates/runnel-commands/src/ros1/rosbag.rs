@@ -216,11 +216,13 @@ struct PlayArgs {
     #[arg(long)]
     wait_for_subscribers: bool,
 
-    #[arg(long, value_name = "TOPIC", hide = true)]
+    /// Wait while the bag is ahead of the headers on this topic
+    #[arg(long, value_name = "TOPIC")]
     rate_control_topic: Option<String>,
 
-    #[arg(long, value_name = "SECONDS", hide = true)]
-    rate_control_max_delay: Option<f64>,
+    /// How far the bag may be ahead [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
+    rate_control_max_delay: Option<Duration>,
 }
 
 /// Bags that are written anew
@@ -344,10 +346,6 @@ impl RecordArgs {
 
 impl PlayArgs {
     fn of_runnel(self) -> Result<play::Args, Failure> {
-        if self.rate_control_topic.is_some() || self.rate_control_max_delay.is_some() {
-            let why = "--rate-control-topic is not supported. Try: the service ~pause_playback, or --rate";
-            return Err(Failure::usage(why.to_owned()));
-        }
         Ok(play::Args {
             bags: [self.bagfiles, self.bags].concat(),
             rate: self.rate,
@@ -361,6 +359,8 @@ impl PlayArgs {
             delay: self.delay,
             immediate: self.immediate,
             skip_empty: self.skip_empty,
+            rate_control_topic: self.rate_control_topic,
+            rate_control_max_delay: self.rate_control_max_delay,
             keep_alive: self.keep_alive,
             wait_for_subscribers: self.wait_for_subscribers,
             quiet: self.quiet,

@@ -1,5 +1,6 @@
 //! `runnel bag play`
 
+mod action_names;
 mod arguments;
 mod clocks;
 mod control;
@@ -15,9 +16,12 @@ mod player;
 mod prefetch;
 mod progress;
 mod publishers;
+mod rate_control;
+mod read_splits;
 mod recorded_action;
 mod requests;
 mod schedule;
+mod sent_order;
 mod service_events;
 mod services;
 mod source;
@@ -41,11 +45,14 @@ use super::time_range::PlayedRange;
 pub use arguments::{Args, Shared};
 use clocks::Clocks;
 use control::{Controls, PlayRange, Remote};
+use kept::KeptChannels;
 use plan::Plan;
 use played_graphs::{PlayedGraph, PlayedGraphs};
-use player::{Equipment, Player};
+use player::{Delivery, Equipment, Player};
 use progress::Progress;
 use publishers::{Playing, Publishers};
+use rate_control::RateControl;
+use read_splits::ReadSplits;
 use source::Source;
 
 use crate::cli_context::CliContext;
@@ -100,16 +107,24 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
         publishers.wait_for_any_subscribers(|| context.ok())?;
     }
     publishers.wait_for_known_subscribers(&graphs, plan.discovery.minimum())?;
-    let source = Source::new(inputs);
+    let rate_control = plan.rate_control.as_ref();
+    let rate_control = rate_control.map(|options| RateControl::create(&graphs, options, || cli.types()));
+    let read_splits = graphs.ros2.as_ref().map(|ros2| ReadSplits::create(&ros2.node, inputs.bags()));
     context.sleep_wall(plan.delay)?;
-    let kept = kept::before(&source, &channels, &publishers.channels(), range.0, || context.ok());
-    let pauses = channels.iter().map(|channel| plan.pauses_before(channel)).collect();
-    let progress = Progress::new(plan.progress_period, is_quiet);
-    let equipment = Equipment { publishers, clocks, controls, source, pauses, progress };
+    let equipment = Equipment {
+        kept: KeptChannels::of(&channels, &publishers.channels()),
+        publishers,
+        clocks,
+        controls,
+        source: Source::new(inputs, plan.order, plan.window),
+        pauses: channels.iter().map(|channel| plan.pauses_before(channel)).collect(),
+        progress: Progress::new(plan.progress_period, is_quiet),
+        rate_control: rate_control.transpose()?,
+        read_splits: read_splits.transpose()?,
+    };
     let mut player = Player::new(&context, equipment, plan.pace, range);
     let started = Instant::now();
-    player.publish_kept(&kept);
-    drop(kept);
+    player.begin();
     match burst {
         Burst::None => {}
         Burst::Messages(count) => player.burst(Some(count)),
@@ -117,7 +132,7 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     play_until_end(&mut player, &plan, range, times)?;
     player.end_line();
-    player.publishers().wait_for_goals(plan.linger, || context.ok());
+    player.delivery().publishers.wait_for_goals(plan.linger, || context.ok());
     report(&player, &plan, started.elapsed(), cli)?;
     // The publishers go first: they wait for subscribers that have not received all.
     drop(player);
@@ -248,26 +263,27 @@ fn report(player: &Player, plan: &Plan, elapsed: Duration, cli: &CliContext) -> 
     let lateness = &player.lateness;
     let times = [lateness.quantile(0.5), lateness.quantile(0.99), lateness.max()];
     let millis = times.map(|time| time.as_secs_f64() * 1e3);
-    let topics = player.publishers().len();
+    let Delivery { publishers, published, refused, .. } = player.delivery();
+    let topics = publishers.len();
     let text = || {
-        let messages = counted(player.published, "message");
+        let messages = counted(*published, "message");
         let seconds = elapsed.as_secs_f64();
         let head = format!("played {messages} of {} in {seconds:.1} s", counted(topics as u64, "topic"));
         let [median, p99, most] = millis;
         let late = format!("late by {median:.2} ms (median), {p99:.2} ms (99 %), {most:.2} ms (most)");
-        let refused = format!("messages that could not be published: {}", player.refused);
+        let refusals = format!("messages that could not be published: {refused}");
         let damaged = format!("damaged parts left out: {}", player.damaged());
-        let rows = [(lateness.count(), late), (player.refused, refused), (player.damaged(), damaged)];
+        let rows = [(lateness.count(), late), (*refused, refusals), (player.damaged(), damaged)];
         let rows = rows.into_iter().filter(|(count, _)| *count > 0).map(|(_, row)| row);
         lines([head].into_iter().chain(rows))
     };
     let json = || {
         json!({
-            "messages": player.published,
+            "messages": *published,
             "topics": topics,
             "seconds": elapsed.as_secs_f64(),
             "late_ms": { "p50": millis[0], "p99": millis[1], "max": millis[2] },
-            "refused": player.refused,
+            "refused": *refused,
             "damaged": player.damaged(),
         })
     };

@@ -12,7 +12,9 @@ use super::arguments::{Args, Shared};
 use super::clocks::ClockOptions;
 use super::player::Pace;
 use super::progress::ProgressPeriod;
+use super::rate_control::RateControlOptions;
 use super::requests::RequestSource;
+use super::sent_order::MessageOrder;
 use super::topic_selection::{Names, TopicSelection, is_named};
 use crate::bag::qos_overrides::{self, QosOverrides};
 use crate::bag::time_range::PlayedRange;
@@ -27,12 +29,22 @@ const LINGER: Duration = Duration::from_secs(1);
 /// For ever: `--wait-for-all-acked 0`.
 const LONGEST_LINGER: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// How far the bag may be ahead of the rate control topic, as in `rosbag play`.
+const RATE_CONTROL_DELAY: Duration = Duration::from_secs(1);
+
+/// How many messages are put in order: as many as `ros2 bag play` reads ahead.
+const DEFAULT_WINDOW: usize = 1000;
+
 /// A playing: what, where and how.
 #[derive(Debug)]
 pub struct Plan {
     pub bags: Vec<PathBuf>,
     pub range: PlayedRange,
     pub pace: Pace,
+    pub order: MessageOrder,
+    /// How many messages are in memory to be put in order.
+    pub window: usize,
+    pub rate_control: Option<RateControlOptions>,
     pub clock: ClockOptions,
     pub loops: bool,
     pub delay: Duration,
@@ -81,6 +93,10 @@ impl Args {
             return Err(CliError::Usage(why.into()));
         }
         let source = service_requests_source.unwrap_or_default();
+        let rate_control = self.rate_control_topic.as_ref().map(|topic| {
+            let max_delay = self.rate_control_max_delay.unwrap_or(RATE_CONTROL_DELAY);
+            Ok::<_, CliError>(RateControlOptions { topic: cli.resolve(topic)?, max_delay })
+        });
         let slashed = |topic: &String| format!("/{}", topic.strip_prefix('/').unwrap_or(topic));
         Ok(Plan {
             range: self.range,
@@ -90,6 +106,9 @@ impl Args {
                 skip_empty: self.skip_empty,
                 is_paused: self.pause,
             },
+            order: self.shared.message_order.unwrap_or_default(),
+            window: self.shared.read_ahead_queue_size.unwrap_or(DEFAULT_WINDOW),
+            rate_control: rate_control.transpose()?,
             clock: ClockOptions {
                 rate: self.clock.map(|rate| self.hz.unwrap_or(rate)),
                 topics: self.shared.clock_topics.iter().map(slashed).collect(),
@@ -243,6 +262,29 @@ mod tests {
             assert!(plan(line).is_err(), "{line}");
         }
         assert_eq!(plan("--wait-for-all-acked 0").expect("sound").linger, LONGEST_LINGER);
+    }
+
+    #[test]
+    fn order_and_rate_control_are_read() {
+        let plan_of = |line: &str| plan(line).expect("sound");
+        let default = plan_of("");
+        assert_eq!(
+            (default.order, default.window, default.rate_control),
+            (MessageOrder::Received, 1000, None)
+        );
+        let sent = plan_of("--message-order sent --read-ahead-queue-size 5");
+        assert_eq!((sent.order, sent.window), (MessageOrder::Sent, 5));
+        let control = |line: &str| plan_of(line).rate_control.expect("requested");
+        let options = |topic: &str, seconds| RateControlOptions {
+            topic: topic.to_owned(),
+            max_delay: Duration::from_secs_f64(seconds),
+        };
+        assert_eq!(control("--rate-control-topic done"), options("/done", 1.0));
+        let both = "--rate-control-topic /done --rate-control-max-delay 0.5";
+        assert_eq!(control(both), options("/done", 0.5));
+        for line in ["--rate-control-max-delay 1", "--read-ahead-queue-size 0", "--message-order x"] {
+            assert!(plan(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -156,6 +156,10 @@ mod tests {
         assert_eq!(defined.goal.def.fields[0].name, "height");
         assert_eq!(defined.result.def.fields[0].name, "landed");
         assert_eq!(defined.feedback.def.ros2_name, "own/action/Fly_Feedback");
+        let feedback = played_type::schema(&channels[2], &types).expect("in the bag");
+        let height = feedback.parts[1].as_ref().expect("a message");
+        let names = [&feedback, height].map(|schema| schema.def.ros2_name.as_str());
+        assert_eq!(names, ["own/action/Fly_FeedbackMessage", "own/action/Fly_Feedback"]);
         let without = RecordedAction::of(&all[..1], &types).expect("the goals are defined").action;
         assert!(without.goal == defined.goal && without.result.def.fields != defined.result.def.fields);
         let why = RecordedAction::of(&all[1..], &types).err().expect("no goals");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use runnel::core::schema::{Generation, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel_bag::{Channel, Encoding};
 
+use super::action_names;
 use crate::bag::record::has_sum;
 use crate::bag::service_topics::ServiceTopic;
 use crate::ros2::event_schema;
@@ -70,10 +71,8 @@ fn defined(channel: &Channel, name: &TypeName, ros2_name: &str) -> Option<Servic
     let event = Schema::from_full_text_in(Generation::Ros2, &name.with_suffix("_Event"), text).ok()?;
     let half = |field: &str, suffix: &str| {
         let position = event.def.fields.iter().position(|one| one.name == field)?;
-        let mut half = Schema::clone(event.parts.get(position)?.as_ref()?);
         // Messages and halves of services have the same form in definitions, but not the same names.
-        half.def.ros2_name = format!("{ros2_name}_{suffix}");
-        Some(Arc::new(half))
+        Some(action_names::named(event.parts.get(position)?.as_ref()?, &format!("{ros2_name}_{suffix}")))
     };
     Some(ServiceSchema {
         generation: Generation::Ros2,

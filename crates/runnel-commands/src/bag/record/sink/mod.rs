@@ -105,7 +105,7 @@ impl Sink {
     pub fn add_topic(&mut self, name: &str) -> usize {
         let limit = self.store.limits().of_topic(name);
         let repeated = self.repeated.get(name).copied().unwrap_or(1);
-        self.store.topics.add(Topic { repeated, ..Topic::new(name, limit) });
+        self.store.topics.add(Topic::new(name, limit).repeating(repeated));
         self.channels.add_topic(name)
     }
 

@@ -31,6 +31,12 @@ impl Topic {
         Self { name: name.to_owned(), limit, repeated: 1, ..Self::default() }
     }
 
+    /// Later bags begin with so many messages of each latched publisher.
+    #[must_use]
+    pub fn repeating(self, repeated: usize) -> Self {
+        Self { repeated, ..self }
+    }
+
     /// Takes the number of a message that arrived.
     pub fn count_arrival(&mut self, message: &Arrival<'_>) {
         if let Some((publisher, number)) = message.number {
