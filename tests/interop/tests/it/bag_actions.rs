@@ -50,14 +50,19 @@ fn recorded_goals_are_sent_to_rclpy() {
     let graph = Ros2Graph::new();
     let bag = graph.home().join("goals.mcap");
     let recorded = record(&graph, &bag, &["--actions", ACTION]);
-    for part in ["send_goal/_service_event", "cancel_goal/_service_event", "get_result/_service_event", "status"] {
+    for part in
+        ["send_goal/_service_event", "cancel_goal/_service_event", "get_result/_service_event", "status"]
+    {
         let topic = format!("{ACTION}/_action/{part}");
         assert!(recorded["topics"][&topic]["messages"].as_u64() > Some(0), "{topic}: {recorded:#}");
     }
     let server = server(&graph);
     let words = ["bag", "play", text(&bag), "-i", "--send-actions-as-client"];
     let played = success(outcome(graph.running(&words)));
-    assert!(played.iter().all(|line| !line.contains("warning") && !line.contains("not be published")), "{played:#?}");
+    assert!(
+        played.iter().all(|line| !line.contains("warning") && !line.contains("not be published")),
+        "{played:#?}"
+    );
     assert_eq!(requested(server), REQUESTED);
 }
 

@@ -10,6 +10,7 @@ mod bag_formats;
 mod bag_javascript;
 mod bag_player;
 mod bag_rates;
+mod bag_recorder;
 mod bag_scene;
 mod bags;
 mod bench;

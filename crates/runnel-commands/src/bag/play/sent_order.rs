@@ -25,7 +25,7 @@ pub struct SentOrder<I> {
     messages: I,
     /// Most messages of the window.
     most: usize,
-    /// Times of messages are not outside of these: the player would wait for ever.
+    /// Messages are not due outside of these times: the player would wait for ever.
     range: (u64, u64),
     /// By time, and then by their numbers in the order of the bag.
     window: BTreeMap<(u64, u64), Found>,
@@ -42,10 +42,10 @@ impl<I: Iterator<Item = Read>> SentOrder<I> {
 
     fn push(&mut self, Found { channel, message }: Found) {
         let (start, end) = self.range;
-        let log_time = message.publish_time.min(end).max(start);
+        let sent = message.publish_time;
         self.bytes += message.data.len();
-        let found = Found { channel, message: Message { log_time, ..message } };
-        self.window.insert((log_time, self.next_number), found);
+        let found = Found { channel, message: Message { log_time: sent.min(end).max(start), ..message } };
+        self.window.insert((sent, self.next_number), found);
         self.next_number += 1;
     }
 
@@ -102,6 +102,9 @@ mod tests {
     #[test]
     fn times_stay_within_the_range() {
         assert_eq!(ordered(10, &[(20, u64::MAX), (30, 0), (40, 35)]), [10, 35, 90]);
+        let reads = [read(20, 5), read(21, 4)].into_iter();
+        let sent = SentOrder::new(reads, 10, (10, 90)).map(|read| read.expect("sound").message.publish_time);
+        assert_eq!(sent.collect::<Vec<_>>(), [4, 5], "those from before keep their order");
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub struct BagSequence {
     min_space: Option<u64>,
     /// What each later bag begins with: messages that late subscribers would get.
     repeated: Latched<Repeated>,
+    /// How many messages were kept for later bags until now, and until the last sync.
+    kept: u64,
+    synced_kept: u64,
     splits: Vec<Split>,
     /// Length of bags that are not open any more, in bytes.
     closed_len: u64,
@@ -61,6 +64,8 @@ pub struct BagSequence {
 struct Repeated {
     channel: usize,
     content: OwnedContent,
+    /// How many were kept before it.
+    number: u64,
 }
 
 impl BagSequence {
@@ -72,6 +77,8 @@ impl BagSequence {
             disk_full,
             min_space,
             repeated: latched(),
+            kept: 0,
+            synced_kept: 0,
             splits: Vec::new(),
             closed_len: 0,
             synced_len: 0,
@@ -93,7 +100,7 @@ impl BagSequence {
     /// The same. The inner result is that of writing.
     fn try_begin(&mut self, channels: &Channels, now: u64) -> Result<Result<(), Error>, CliError> {
         let mut bag = OpenBag::new(self.bags.begin(channels.channels())?);
-        let written = self.repeated.messages().try_for_each(|(_, Repeated { channel, content })| {
+        let written = self.repeated.messages().try_for_each(|(_, Repeated { channel, content, .. })| {
             bag.write(*channel, channels, content.view().at(now))
         });
         let written = written.and_then(|()| bag.end_repeated());
@@ -112,9 +119,10 @@ impl BagSequence {
     /// Keeps a message for later bags, if late subscribers would get it, as one of the last `depth` of its publisher.
     pub fn keep(&mut self, origin: &Origin, depth: usize, content: Content<'_>) {
         let Some(publisher) = &origin.latched_by else { return };
-        let channel = origin.channel;
+        let (channel, number) = (origin.channel, self.kept);
+        self.kept += 1;
         self.repeated.keep((origin.topic, publisher.clone()), depth, content.data.len(), || {
-            Ok(Repeated { channel, content: content.to_owned()? })
+            Ok(Repeated { channel, content: content.to_owned()?, number })
         });
     }
 
@@ -129,7 +137,15 @@ impl BagSequence {
     /// Those of the writer.
     pub fn sync(&mut self) -> Result<bool, Error> {
         self.synced_len = self.len();
-        self.open.as_mut().map_or(Ok(false), OpenBag::sync)
+        let is_synced = self.open.as_mut().map_or(Ok(false), OpenBag::sync)?;
+        self.synced_kept = self.kept;
+        Ok(is_synced)
+    }
+
+    /// What the open bag repeats although no earlier bag has it safely: the topics and the lengths of the messages.
+    pub fn unsynced_repeated(&self) -> Vec<(usize, usize)> {
+        let kept = self.repeated.messages().filter(|(_, repeated)| repeated.number >= self.synced_kept);
+        kept.map(|((topic, _), repeated)| (*topic, repeated.content.len())).collect()
     }
 
     /// Completes the open bag, with these metadata.

@@ -191,6 +191,9 @@ impl Store {
         let replaced = self.bags.replace_failed(error, channels, self.now);
         if self.end_if_failed(replaced) {
             self.topics.count_unsynced_as_refused();
+            for (topic, len) in self.bags.unsynced_repeated() {
+                self.topics[topic].count_rescued(len);
+            }
         }
     }
 

@@ -86,6 +86,12 @@ impl Topic {
         self.unsynced = Counts::default();
     }
 
+    /// A message of this length that was counted as refused is in the next bag.
+    pub fn count_rescued(&mut self, len: usize) {
+        self.counts.refused = self.counts.refused.saturating_sub(1);
+        self.count_written(len);
+    }
+
     /// What was written since the last sync is counted as refused: its bag could not be continued.
     pub fn count_unsynced_as_refused(&mut self) {
         let Counts { messages, bytes, .. } = std::mem::take(&mut self.unsynced);
