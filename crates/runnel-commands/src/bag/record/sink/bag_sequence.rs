@@ -5,32 +5,15 @@ use std::path::PathBuf;
 use runnel_bag::{Error, Metadata};
 
 use super::arrival::{Content, OwnedContent};
-use super::bags::{Bags, Removed, Space};
+use super::bags::Bags;
 use super::channels::Channels;
 use super::end::is_disk_full;
+use super::free_space::FreeSpace;
 use super::latched::{Latched, latched};
 use super::limits::Limits;
 use super::open_bag::OpenBag;
 use super::origin::Origin;
-use crate::bag::quantity::size;
 use crate::error::CliError;
-
-/// Space that is kept free on the disk, in what is written from one sync to the next, and at least.
-const RESERVED_SYNCS: u64 = 4;
-const LEAST_RESERVED: u64 = 128 << 20;
-
-/// Of a small disk, one part in so many is kept free at most.
-const LARGEST_RESERVED_PART: u64 = 8;
-
-/// What is done when the disk is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum DiskFull {
-    /// The recording ends with an error
-    #[default]
-    Stop,
-    /// The oldest complete bags are removed
-    DropOldest,
-}
 
 /// One bag followed another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +28,7 @@ pub struct Split {
 pub struct BagSequence {
     bags: Box<dyn Bags>,
     open: Option<OpenBag>,
-    disk_full: DiskFull,
-    /// Bytes that stay free on the disk.
-    min_space: Option<u64>,
+    free_space: FreeSpace,
     /// What each later bag begins with: messages that late subscribers would get.
     repeated: Latched<Repeated>,
     /// How many messages were kept for later bags until now, and until the last sync.
@@ -70,12 +51,11 @@ struct Repeated {
 
 impl BagSequence {
     /// Begins with no bag.
-    pub fn new(bags: Box<dyn Bags>, disk_full: DiskFull, min_space: Option<u64>) -> Self {
+    pub fn new(bags: Box<dyn Bags>, free_space: FreeSpace) -> Self {
         Self {
             bags,
             open: None,
-            disk_full,
-            min_space,
+            free_space,
             repeated: latched(),
             kept: 0,
             synced_kept: 0,
@@ -213,10 +193,11 @@ impl BagSequence {
     fn give_up_open(&mut self, error: &Error) -> Result<bool, CliError> {
         let written = self.open.take().map(|bag| bag.written()).unwrap_or_default();
         self.closed_len += written.len;
-        if self.disk_full != DiskFull::DropOldest || !is_disk_full(error) {
+        if !is_disk_full(error) {
             return Ok(false);
         }
-        let has_space = self.make_space(self.reserve(), 1)? > 0;
+        let unsynced = self.unsynced_len();
+        let has_space = self.free_space.make(&mut *self.bags, unsynced, 1)?;
         if has_space {
             self.bags.abandon(written);
         }
@@ -236,10 +217,8 @@ impl BagSequence {
     /// # Errors
     /// When one cannot be removed.
     pub fn reserve_space_for(&mut self, bytes: u64) -> Result<(), CliError> {
-        if self.disk_full == DiskFull::DropOldest {
-            self.make_space(self.reserve().saturating_add(bytes), 0)?;
-        }
-        Ok(())
+        let unsynced = self.unsynced_len();
+        self.free_space.reserve(&mut *self.bags, unsynced, bytes)
     }
 
     /// Whether a bag is being written.
@@ -252,14 +231,7 @@ impl BagSequence {
     /// # Errors
     /// When it is not.
     pub fn check_space(&self) -> Result<(), CliError> {
-        let Some(least) = self.min_space else { return Ok(()) };
-        let Some(Space { free, .. }) = self.bags.space().filter(|space| space.free < least) else {
-            return Ok(());
-        };
-        let [free, least] = [free, least].map(size);
-        Err(CliError::Failed(format!(
-            "the disk has {free} left, and --min-space is {least}: the recording ends"
-        )))
+        self.free_space.check(&*self.bags)
     }
 
     /// Length of all bags, in bytes.
@@ -296,25 +268,8 @@ impl BagSequence {
         self.open = None;
     }
 
-    /// What should be free on the disk, in bytes.
-    fn reserve(&self) -> u64 {
-        let written = self.len().saturating_sub(self.synced_len);
-        written.saturating_mul(RESERVED_SYNCS).max(LEAST_RESERVED)
-    }
-
-    /// Removes the oldest bags, at least this many, until so many bytes are free. Returns how many were removed.
-    fn make_space(&mut self, bytes: u64, at_least: usize) -> Result<usize, CliError> {
-        let Space { free, total } = self.bags.space().unwrap_or(Space { free: u64::MAX, total: u64::MAX });
-        let wanted = bytes.min(total / LARGEST_RESERVED_PART).max(self.min_space.unwrap_or_default());
-        // The system may take a while to free the space of a file.
-        let (mut free, mut removed) = (free, 0);
-        while free < wanted || removed < at_least {
-            let Some(Removed { file, len }) = self.bags.remove_oldest()? else { break };
-            log::warn!("{}: removed, since the disk is nearly full", file.display());
-            free = free.saturating_add(len);
-            // A file that was gone has freed nothing.
-            removed += usize::from(len > 0);
-        }
-        Ok(removed)
+    /// What was written since the last sync, in bytes.
+    fn unsynced_len(&self) -> u64 {
+        self.len().saturating_sub(self.synced_len)
     }
 }

@@ -12,6 +12,7 @@ mod channels;
 mod end;
 #[cfg(test)]
 mod fixture;
+mod free_space;
 mod known_definitions;
 mod known_source;
 mod latched;
@@ -35,11 +36,13 @@ use runnel::core::schema::Generation;
 pub use arrival::Arrival;
 use arrival::OwnedArrival;
 use bag_sequence::BagSequence;
-pub use bag_sequence::{DiskFull, Split};
+pub use bag_sequence::Split;
 pub use bags::{Bags, Removed, Space, Written};
 pub use channels::Channels;
 use channels::{Place, Waited};
 use end::End;
+pub use free_space::DiskFull;
+use free_space::FreeSpace;
 pub use known_definitions::TypeKey;
 use latched::{Latched, latched};
 pub use limits::{Limits, TopicLimit};
@@ -90,7 +93,7 @@ impl Sink {
     /// When it cannot be created.
     pub fn new(bags: Box<dyn Bags>, options: SinkOptions) -> Result<Self, CliError> {
         let SinkOptions { limits, only, memory, disk_full, min_space, repeated } = options;
-        let bags = BagSequence::new(bags, disk_full, min_space);
+        let bags = BagSequence::new(bags, FreeSpace { disk_full, least: min_space });
         Ok(Self {
             store: Store::new(bags, limits, memory.map(MemoryRing::new))?,
             channels: Channels::default(),
