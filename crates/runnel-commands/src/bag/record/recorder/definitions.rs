@@ -7,10 +7,10 @@ use runnel::core::schema::{Generation, Schema as TypeSchema};
 use runnel::{Context, Node};
 use runnel_bag::{Schema, SchemaLanguage};
 
+use super::derived_types::derived_type;
 use crate::bag::record::sink::TypeKey;
 use crate::error::CliError;
 use crate::learned_types::TypeLearner;
-use crate::ros2::derived_type;
 use crate::types::Types;
 
 /// The answer to a question for a type.

@@ -6,6 +6,7 @@
 mod bridges;
 mod control;
 mod definitions;
+mod derived_types;
 mod master_query;
 mod offered_qos;
 mod options;

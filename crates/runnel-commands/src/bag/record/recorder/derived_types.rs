@@ -2,7 +2,7 @@
 
 use runnel::core::schema::{Generation, Schema, ServiceSchema, TypeDescription, TypeName};
 
-use super::service_event::event_schema;
+use crate::ros2::event_schema;
 use crate::types::Types;
 
 /// A type that follows from a service or an action that is known here.
