@@ -26,6 +26,12 @@ pub trait BagReader {
         selection: &Selection,
     ) -> Box<dyn Iterator<Item = Result<Message, Error>> + Send + '_>;
 
+    /// The files of a bag that has several, in their order: their names, and the log times of their first messages. Files
+    /// without messages are left out.
+    fn file_starts(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+
     /// Named metadata of the bag. SQLite files have none.
     ///
     /// # Errors

@@ -29,6 +29,13 @@ impl Bytes {
     }
 }
 
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        let end = bytes.len();
+        Self { chunk: Arc::new(bytes), start: 0, end }
+    }
+}
+
 impl Deref for Bytes {
     type Target = [u8];
 

@@ -128,6 +128,11 @@ impl BagReader for Reader {
         }
     }
 
+    fn file_starts(&self) -> Vec<(String, u64)> {
+        let start = |file: &BagFile| Some((file.path.clone(), file.reader.summary().start?));
+        self.files.iter().filter_map(start).collect()
+    }
+
     fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
         let mut all = Vec::new();
         for file in &mut self.files {

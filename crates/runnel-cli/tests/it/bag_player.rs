@@ -3,18 +3,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use runnel::msgs::std_msgs::msg::UInt64;
-use runnel::{Graphs, QoS, Subscription};
-use runnel_bag::disk::Plain;
-use runnel_bag::mcap::{Profile, Writer};
-use runnel_bag::{BagWriter, Channel, ChannelId, Encoding, NewMessage, Schema, SchemaLanguage};
+use runnel::Graphs;
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
-use crate::bag_scene::{STEP, Scene, Spinning};
+use crate::bag_played::{DATA, GATE, HOUR, MILLISECOND, Received, START, call, end, play, write};
+use crate::bag_scene::{STEP, Scene, wait_until};
 
 /// A domain for each test.
 const LOOP: u16 = 151;
@@ -23,112 +17,9 @@ const PAUSES: u16 = 153;
 const CLOCK: u16 = 154;
 const KEYS: u16 = 155;
 
-const MILLISECOND: u64 = 1_000_000;
-const HOUR: u64 = 3600 * 1000 * MILLISECOND;
-/// Log time of the first message.
-const START: u64 = 1_700_000_000 * 1000 * MILLISECOND;
-
-const DATA: &str = "/data";
-const GATE: &str = "/gate";
-
-/// Writes `run.mcap` with messages on these topics, numbered from 0, at these nanoseconds from the start.
-fn write(scene: &Scene, messages: &[(&str, u64)]) {
-    let file = Plain::new(File::create_new(scene.path().join("run.mcap")).expect("a new file"));
-    let mut writer = Writer::on_disk(file, Profile::Ros2).expect("it begins");
-    let ids: Vec<ChannelId> =
-        [DATA, GATE].iter().map(|topic| writer.add_channel(&channel(topic)).expect("a channel")).collect();
-    for (&(topic, time), number) in messages.iter().zip(0_u64..) {
-        let (log_time, channel) = (START + time, ids[usize::from(topic == GATE)]);
-        let data = [&[0, 1, 0, 0], &number.to_le_bytes()[..]].concat();
-        let message =
-            NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data: (&data[..]).into() };
-        writer.write(&message).expect("written");
-    }
-    writer.finish().expect("complete");
-}
-
-fn channel(topic: &str) -> Channel {
-    Channel {
-        topic: topic.into(),
-        type_name: "std_msgs/msg/UInt64".into(),
-        encoding: Encoding::Cdr,
-        schema: Schema { language: SchemaLanguage::Ros2Msg, data: b"uint64 data\n".to_vec() },
-        ..Channel::default()
-    }
-}
-
-/// The numbers that a node receives.
-struct Received {
-    numbers: Arc<Mutex<Vec<u64>>>,
-    _subscriptions: Vec<Subscription>,
-    _spinning: Spinning,
-}
-
-impl Received {
-    /// Receives both topics.
-    fn new(scene: &Scene) -> Self {
-        let spinning = scene.nodes(Graphs::Ros2, &[]);
-        let node = spinning.context.create_node("receiver").expect("a node");
-        let numbers = Arc::new(Mutex::new(Vec::new()));
-        let subscribe = |topic| {
-            let numbers = Arc::clone(&numbers);
-            let take = move |message: &UInt64| {
-                numbers.lock().unwrap_or_else(PoisonError::into_inner).push(message.data);
-            };
-            node.create_subscription(topic, QoS::keep_last(100), take).expect("a subscription")
-        };
-        let _subscriptions = [DATA, GATE].map(subscribe).into();
-        Self { numbers, _subscriptions, _spinning: spinning }
-    }
-
-    fn numbers(&self) -> Vec<u64> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Waits until this many are received.
-    fn wait_for(&self, count: usize) -> Vec<u64> {
-        wait_until(&format!("{count} messages are received"), || self.numbers().len() >= count);
-        self.numbers()
-    }
-
-    /// Those received until now, which may have come from the two topics in any order.
-    fn sorted(&self, count: usize) -> Vec<u64> {
-        let mut numbers = self.wait_for(count);
-        numbers.sort_unstable();
-        numbers
-    }
-}
-
-fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    let deadline = deadline_in(STEP);
-    while !is_true() {
-        assert!(Instant::now() < deadline, "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn play(scene: &Scene, options: &str) -> Peer {
-    scene.peer(scene.path(), &format!("bag play run.mcap {options}"))
-}
-
-/// Calls a service of the player. Returns the response.
-fn call(scene: &Scene, name: &str, request: &str) -> String {
-    let mut command = scene.runnel(scene.path(), &format!("service call --wait --timeout {STEP}"));
-    command.arg(format!("/rosbag2_player/{name}"));
-    let output =
-        command.args(Some(request).filter(|request| !request.is_empty())).output().expect("it starts");
-    assert!(output.status.success(), "{name}: {output:?}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
 fn wait_for_paused(scene: &Scene, paused: bool) {
     let expected = if paused { "paused=True" } else { "paused=False" };
     wait_until(expected, || call(scene, "is_paused", "").contains(expected));
-}
-
-fn end(mut player: Peer) {
-    let status = player.wait_exit(deadline_in(STEP)).expect("it ends");
-    assert!(status.success(), "{}", player.output());
 }
 
 #[test]

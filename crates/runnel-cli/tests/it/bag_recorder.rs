@@ -1,68 +1,45 @@
 //! A recorder that is controlled while it runs: by the services of rosbag2 and of ROS 1, and by topics.
 
 use std::fs;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, deadline_in};
-use tempfile::TempDir;
+use runnel_testkit::process::{Peer, Signal, deadline_in};
 
-/// Seconds that a step may take on a busy host.
-const STEP: u64 = 30;
+use crate::bag_scene::{STEP, Scene, wait_until};
 
 /// A domain for each test.
 const SERVICES: u16 = 140;
 const SNAPSHOTS: u16 = 141;
 const TRIGGERS: u16 = 142;
+const OPTIONS: u16 = 143;
+const STATIC: u16 = 144;
+const NAMES: u16 = 145;
 
 /// A graph with a talker on `/chatter`, and the folder of the recording.
-struct Scene {
-    folder: TempDir,
-    domain: u16,
-    master_uri: Option<String>,
-    _peers: Vec<Peer>,
+struct Recording {
+    scene: Scene,
+    _talker: Peer,
 }
 
-impl Scene {
-    /// A talker in ROS 2.
+impl Recording {
+    /// With a talker in ROS 2.
     fn ros2(domain: u16) -> Self {
-        let scene = Self::empty(domain);
-        let talker = scene.peer("topic pub --ros2 -r 50 /chatter std_msgs/String hello");
-        Self { _peers: vec![talker], ..scene }
+        Self::with_talker(Scene::ros2(domain), "--ros2")
     }
 
-    /// A master, and a talker in ROS 1.
+    /// With a master, and a talker in ROS 1.
     fn ros1(domain: u16) -> Self {
-        let scene = Self::empty(domain);
-        let mut master = scene.peer("master --no-rosout --port 0");
-        let line = master.wait_for_line(|line| line.starts_with("ROS_MASTER_URI="), deadline_in(STEP));
-        let uri = line.expect("the master prints its URI").replace("ROS_MASTER_URI=", "");
-        let scene = Self { master_uri: Some(uri), ..scene };
-        let talker = scene.peer("topic pub --ros1 -r 50 /chatter std_msgs/String hello");
-        Self { _peers: vec![master, talker], ..scene }
+        Self::with_talker(Scene::both(domain), "--ros1")
     }
 
-    fn empty(domain: u16) -> Self {
-        require_private_network();
-        let folder = tempfile::tempdir().expect("a folder");
-        Self { folder, domain, master_uri: None, _peers: Vec::new() }
-    }
-
-    fn runnel(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
-        command.args(line.split(' ')).stdin(Stdio::null()).current_dir(self.folder.path());
-        for variable in ["ROS_MASTER_URI", "ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "RUNNEL_LOG"] {
-            command.env_remove(variable);
-        }
-        command.envs(self.master_uri.as_ref().map(|uri| ("ROS_MASTER_URI", uri)));
-        command.env("ROS_DOMAIN_ID", self.domain.to_string());
-        command
+    fn with_talker(scene: Scene, graph: &str) -> Self {
+        let line = format!("topic pub {graph} -r 50 /chatter std_msgs/String hello");
+        let talker = scene.peer(scene.path(), &line);
+        Self { scene, _talker: talker }
     }
 
     fn peer(&self, line: &str) -> Peer {
-        Peer::spawn("peer", self.runnel(line)).expect("it starts")
+        self.scene.peer(self.scene.path(), line)
     }
 
     /// Starts a recorder, and waits until it says so.
@@ -75,26 +52,17 @@ impl Scene {
 
     /// Calls a service of the recorder. Returns the response.
     fn call(&self, words: &str) -> String {
-        let output = self.runnel(&format!("service call --wait {words}")).output().expect("it starts");
-        assert!(output.status.success(), "{words}: {output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.scene.call(&words.split(' ').collect::<Vec<_>>())
     }
 
     /// Calls a service until its response has this text.
     fn call_until(&self, words: &str, expected: &str) {
-        let deadline = deadline_in(STEP);
-        loop {
-            let response = self.call(words);
-            if response.contains(expected) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{words}: {response}");
-        }
+        wait_until(expected, || self.call(words).contains(expected));
     }
 
     /// The files of a folder, sorted.
     fn files(&self, of: &str) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.folder.path().join(of)) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.scene.path().join(of)) else { return Vec::new() };
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let mut names: Vec<String> = entries.map(|entry| name(entry.expect("a file"))).collect();
         names.sort();
@@ -103,18 +71,7 @@ impl Scene {
 
     /// The number of messages that `bag info` finds.
     fn messages(&self, bag: &str) -> u64 {
-        let output = self.runnel(&format!("--json bag info {bag}")).output().expect("it starts");
-        assert!(output.status.success(), "{bag}: {output:?}");
-        let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        info["messages"].as_u64().expect("a number")
-    }
-
-    fn wait_until(&self, what: &str, is_true: impl Fn() -> bool) {
-        let deadline = deadline_in(STEP);
-        while !is_true() {
-            assert!(Instant::now() < deadline, "{what}: {:?}", self.files("."));
-            thread::sleep(Duration::from_millis(20));
-        }
+        self.scene.info(bag)["messages"].as_u64().expect("a number")
     }
 }
 
@@ -125,9 +82,9 @@ fn end(mut recorder: Peer) {
 
 #[test]
 fn recorder_has_the_services_of_rosbag2() {
-    let scene = Scene::ros2(SERVICES);
-    let recorder = scene.recorder("ros2 bag record /chatter -o run");
-    let call = |name: &str| scene.call(&format!("/rosbag2_recorder/{name}"));
+    let recording = Recording::ros2(SERVICES);
+    let recorder = recording.recorder("ros2 bag record /chatter -o run");
+    let call = |name: &str| recording.call(&format!("/rosbag2_recorder/{name}"));
     assert!(call("is_paused").contains("paused=False"));
     call("pause");
     assert!(call("is_paused").contains("paused=True"));
@@ -138,7 +95,7 @@ fn recorder_has_the_services_of_rosbag2() {
     assert!(call("stop_discovery").contains("return_code=0"));
     assert!(call("is_discovery_running").contains("running=False"));
     let mut events =
-        scene.peer("topic echo --once /events/write_split rosbag2_interfaces/msg/WriteSplitEvent");
+        recording.peer("topic echo --once /events/write_split rosbag2_interfaces/msg/WriteSplitEvent");
     // The first splits may come before the subscription.
     let deadline = deadline_in(STEP);
     while !events.output().contains("opened_file") {
@@ -146,43 +103,91 @@ fn recorder_has_the_services_of_rosbag2() {
         call("split_bagfile");
     }
     let text = events.output();
-    let folder = scene.folder.path().canonicalize().expect("a folder").join("run");
+    let folder = recording.scene.path().canonicalize().expect("a folder").join("run");
     assert!(text.contains(&format!("closed_file: \"{}/run_", folder.display())), "{text}");
     assert!(text.contains("node_name: \"/rosbag2_recorder\""), "{text}");
     events.wait_exit(deadline_in(STEP)).expect("it ends");
     call("stop");
     end(recorder);
-    let files = scene.files("run");
+    let files = recording.files("run");
     assert!(files.len() >= 3 && files[0] == "metadata.yaml" && files[1] == "run_0.mcap", "{files:?}");
-    assert!(scene.messages("run") > 0);
+    assert!(recording.messages("run") > 0);
 }
 
 #[test]
 fn snapshots_are_written_by_service_and_topic() {
-    let scene = Scene::ros2(SNAPSHOTS);
+    let recording = Recording::ros2(SNAPSHOTS);
     let line = "bag record --ros2 /chatter --snapshot-mode --snapshot-duration 1000 --snapshot-topic /save -O last.mcap";
-    let recorder = scene.recorder(line);
-    scene.call_until("/rosbag2_recorder/snapshot", "success=True");
-    assert_eq!(scene.files("."), ["last_0.mcap"]);
-    assert!(scene.messages("last_0.mcap") > 0);
-    let request = scene.peer("topic pub --ros2 -r 5 /save std_msgs/Empty");
-    scene.wait_until("the topic requests another", || scene.files(".").len() > 1);
+    let recorder = recording.recorder(line);
+    recording.call_until("/rosbag2_recorder/snapshot", "success=True");
+    assert_eq!(recording.files("."), ["last_0.mcap"]);
+    assert!(recording.messages("last_0.mcap") > 0);
+    let request = recording.peer("topic pub --ros2 -r 5 /save std_msgs/Empty");
+    wait_until("the topic requests another", || recording.files(".").len() > 1);
     drop(request);
-    scene.call("/rosbag2_recorder/stop");
+    recording.call("/rosbag2_recorder/stop");
     end(recorder);
-    assert!(scene.messages("last_1.mcap") > 0);
+    assert!(recording.messages("last_1.mcap") > 0);
 }
 
 #[test]
 fn recorder_has_services_in_ros1() {
-    let scene = Scene::ros1(TRIGGERS);
-    let recorder = scene.recorder("bag record --ros1 /chatter -O run.bag --node-name recorder");
-    scene.call("--ros1 /recorder/pause");
-    assert!(scene.call("--ros1 /recorder/is_paused").contains("paused"));
-    scene.call("--ros1 /recorder/resume");
-    assert!(scene.call("--ros1 /recorder/is_paused").contains("recording"));
-    scene.call("--ros1 /recorder/split");
-    scene.call("--ros1 /recorder/stop");
+    let recording = Recording::ros1(TRIGGERS);
+    let recorder = recording.recorder("bag record --ros1 /chatter -O run.bag --node-name recorder");
+    recording.call("--ros1 /recorder/pause");
+    assert!(recording.call("--ros1 /recorder/is_paused").contains("paused"));
+    recording.call("--ros1 /recorder/resume");
+    assert!(recording.call("--ros1 /recorder/is_paused").contains("recording"));
+    recording.call("--ros1 /recorder/split");
+    recording.call("--ros1 /recorder/stop");
     end(recorder);
-    assert_eq!(scene.files("."), ["run.bag", "run_1.bag"]);
+    assert_eq!(recording.files("."), ["run.bag", "run_1.bag"]);
+}
+
+#[test]
+fn texts_of_the_user_are_in_the_metadata() {
+    let recording = Recording::ros2(OPTIONS);
+    let recorded = |line: &str| end(recording.recorder(line));
+    recorded("bag record --ros2 /chatter -l 2 --output-dir a/b -O run.mcap --custom-data robot=arm place=");
+    let info = recording.scene.info("a/b/run.mcap");
+    let expected = serde_json::json!([{ "name": "custom_data", "values": { "place": "", "robot": "arm" } }]);
+    let is_custom = |one: &&serde_json::Value| one["name"] == "custom_data";
+    let metadata: Vec<_> =
+        info["metadata"].as_array().into_iter().flatten().filter(is_custom).cloned().collect();
+    assert_eq!(serde_json::Value::from(metadata), expected);
+    recorded("bag record --ros2 /chatter -l 2 --output-dir a -s rosbag2 -O run --custom-data robot=arm");
+    let text = fs::read_to_string(recording.scene.path().join("a/run/metadata.yaml")).expect("metadata");
+    assert!(text.contains("  custom_data:\n    \"robot\": \"arm\"\n"), "{text}");
+    let mut full = recording.peer("bag record --ros2 /chatter -O full.mcap --min-space 1000000000G");
+    assert!(!full.wait_exit(deadline_in(STEP)).expect("it ends").success());
+    assert!(full.output().contains("--min-space is"), "{}", full.output());
+    let checked = recording.scene.output(recording.scene.path(), "bag check full.mcap");
+    assert!(checked.status.success(), "the bag is complete: {checked:?}");
+}
+
+#[test]
+fn topic_of_known_type_is_subscribed_before_it_has_a_publisher() {
+    let recording = Recording::ros2(STATIC);
+    let list = "static_topics_and_types_list:\n - [/later, std_msgs/msg/String]\n";
+    fs::write(recording.scene.path().join("topics.yaml"), list).expect("written");
+    let recorder = recording.recorder("bag record --ros2 --static-topics-path topics.yaml -l 1 -O run.mcap");
+    let info = recording.scene.output(recording.scene.path(), "topic info --ros2 --wait 5 /later");
+    let text = String::from_utf8_lossy(&info.stdout).into_owned();
+    assert!(text.contains("std_msgs/msg/String"), "it has a subscription of the type: {info:?}");
+    let mut publisher = recording.peer("topic pub --ros2 --once /later std_msgs/String late");
+    assert!(publisher.wait_exit(deadline_in(STEP)).expect("it ends").success());
+    end(recorder);
+    assert_eq!(recording.messages("run.mcap"), 1);
+}
+
+#[test]
+fn names_of_bags_are_published_in_ros1() {
+    let recording = Recording::ros1(NAMES);
+    let recorder = recording.recorder("ros1 rosbag record /chatter --publish -O run --split --duration 1");
+    let mut names = recording.peer("topic echo --ros1 -n 2 /begin_write");
+    names.wait_exit(deadline_in(STEP)).expect("it ends");
+    let text = names.output();
+    assert!(text.contains("run_") && text.contains(".bag") && !text.contains(".active"), "{text}");
+    recorder.signal(Signal::INT).expect("it records");
+    end(recorder);
 }

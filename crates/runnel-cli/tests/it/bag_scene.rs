@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use runnel::{Context, ContextOptions, Graphs};
 use runnel_testkit::namespace::require_private_network;
@@ -11,6 +12,15 @@ use tempfile::TempDir;
 
 /// Seconds that a step may take on a busy host.
 pub const STEP: u64 = 30;
+
+/// Waits until something is true.
+pub fn wait_until(what: &str, is_true: impl Fn() -> bool) {
+    let deadline = deadline_in(STEP);
+    while !is_true() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// A ROS 2 domain, with a master if one was started, and a folder for bags.
 pub struct Scene {
@@ -67,6 +77,21 @@ impl Scene {
     /// Starts a command.
     pub fn peer(&self, folder: &Path, line: &str) -> Peer {
         Peer::spawn(line, self.runnel(folder, line)).expect("it starts")
+    }
+
+    /// Calls a service. Returns the response.
+    pub fn call(&self, words: &[&str]) -> String {
+        let mut command = self.runnel(self.path(), &format!("service call --wait --timeout {STEP}"));
+        let output = command.args(words).output().expect("it starts");
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What `bag info --json` says of a bag.
+    pub fn info(&self, bag: &str) -> serde_json::Value {
+        let output = self.output(self.path(), &format!("--json bag info {bag}"));
+        assert!(output.status.success(), "{bag}: {output:?}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
     /// Nodes of this process.

@@ -2,7 +2,9 @@
 
 mod advice;
 mod bag_kills;
+mod bag_played;
 mod bag_player;
+mod bag_player_order;
 mod bag_progress;
 mod bag_recorder;
 mod bag_scene;

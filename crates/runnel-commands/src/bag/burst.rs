@@ -49,6 +49,10 @@ pub struct BurstOptions {
     #[arg(long, value_name = "SERVICE", num_args = 1..)]
     pub services: Vec<String>,
 
+    /// Of actions, publish only these
+    #[arg(long, value_name = "ACTION", num_args = 1..)]
+    pub actions: Vec<String>,
+
     /// Rename topics
     #[arg(short = 'm', long = "remap", alias = "remappings", value_name = "FROM:=TO", num_args = 1..)]
     pub remap: Vec<String>,
@@ -78,6 +82,7 @@ impl BurstOptions {
             remappings: self.remap,
             shared: Shared {
                 services: self.services,
+                actions: self.actions,
                 qos_profile_overrides_path: self.qos_profile_overrides_path,
                 ..Shared::default()
             },

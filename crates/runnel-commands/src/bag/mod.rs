@@ -1,5 +1,6 @@
 //! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
 
+mod action_topics;
 pub mod burst;
 pub mod check;
 pub mod convert;
@@ -12,6 +13,7 @@ mod folder_output_tests;
 pub mod info;
 pub mod inputs;
 mod keys;
+mod last_messages;
 mod merge;
 pub mod new_bag;
 pub mod play;

@@ -57,6 +57,19 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     UNITS.iter().find_map(of_unit).ok_or_else(|| "expected a size, such as 100MB or 64MiB".to_owned())
 }
 
+/// A size in bytes, or with `k`, `M` or `G` in powers of 1024, as `rosbag record --min-space` takes it, or with a unit as
+/// [`bytes`] takes it. Returns bytes.
+pub fn space(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let plain = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    plain.or_else(|| bytes(text).ok()).ok_or_else(|| "expected a size, such as 1G, 500M or 2GB".to_owned())
+}
+
 /// A regular expression, which matches anywhere in a name.
 pub fn regex(text: &str) -> Result<regex_lite::Regex, String> {
     regex_lite::Regex::new(text).map_err(|error| error.to_string())
@@ -113,6 +126,11 @@ mod tests {
         for text in ["", "MB", "-1MB", "1.5MB", "1", "1TB", "99999999999999999999B", "18446744073709551615kB"]
         {
             assert!(bytes(text).is_err(), "{text}");
+        }
+        let read = ["1G", "500m", "2k", "77", "2GB", "64MiB"].map(|text| space(text).ok());
+        assert_eq!(read, [1 << 30, 500 << 20, 2048, 77, 2_000_000_000, 64 << 20].map(Some));
+        for text in ["", "G", "-1G", "1.5G", "1T", "18446744073709551615G"] {
+            assert!(space(text).is_err(), "{text}");
         }
     }
 }

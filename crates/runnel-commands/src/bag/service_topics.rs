@@ -2,16 +2,11 @@
 
 use runnel_bag::Channel;
 
+use super::action_topics::PartOfAction;
+
 /// What comes behind a service in the name of the topic, and behind its type in the name of the events' type.
 const TOPIC_SUFFIX: &str = "/_service_event";
 const TYPE_SUFFIX: &str = "_Event";
-
-/// The services of an action, and what comes behind the action's type in theirs.
-const OF_ACTIONS: [(&str, &str); 3] = [
-    ("/_action/send_goal", "_SendGoal"),
-    ("/_action/cancel_goal", ""),
-    ("/_action/get_result", "_GetResult"),
-];
 
 /// A topic with the calls of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +46,11 @@ impl ServiceTopic {
 
     /// The action to which the service belongs.
     pub fn action(&self) -> Option<ActionTopic> {
-        OF_ACTIONS.iter().find_map(|(service, suffix)| {
-            let action = self.service.strip_suffix(service)?.to_owned();
-            let type_name = Some(*suffix).filter(|suffix| !suffix.is_empty());
-            let type_name = type_name.and_then(|suffix| self.type_name.strip_suffix(suffix));
-            Some(ActionTopic { action, type_name: type_name.map(str::to_owned) })
-        })
+        let topic = event_topic(&self.service);
+        let part = PartOfAction::of(&topic)?;
+        let event_type = format!("{}{TYPE_SUFFIX}", self.type_name);
+        let type_name = part.action_type(&event_type).map(str::to_owned);
+        Some(ActionTopic { action: part.action.to_owned(), type_name })
     }
 }
 

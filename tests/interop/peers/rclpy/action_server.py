@@ -1,6 +1,7 @@
 """Action server of test_msgs/action/Fibonacci. Order 1 sends feedback and succeeds, 2 is aborted, 3 is rejected, 4 sends
 feedback and works until it is canceled, 5 refuses to be canceled and then succeeds. Prints `ready`, `goal ORDER` and
-`cancel ORDER`. `--timeout` is the time in seconds for which results are kept."""
+`cancel ORDER`. `--timeout` is the time in seconds for which results are kept. With `--introspect` it publishes the calls of
+its services with their contents."""
 import argparse
 import sys
 import threading
@@ -9,6 +10,8 @@ import rclpy
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.service_introspection import ServiceIntrospectionState
 from rclpy.utilities import remove_ros_args
 from test_msgs.action import Fibonacci
 
@@ -17,6 +20,7 @@ from common import print_line
 words = argparse.ArgumentParser()
 words.add_argument("action")
 words.add_argument("--timeout", type=int, default=10)
+words.add_argument("--introspect", action="store_true")
 options = words.parse_args(remove_ros_args(sys.argv)[1:])
 refused = threading.Event()
 
@@ -67,6 +71,9 @@ server = ActionServer(
     callback_group=ReentrantCallbackGroup(),
     result_timeout=options.timeout,
 )
+if options.introspect:
+    kept = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    server.configure_introspection(node.get_clock(), kept, ServiceIntrospectionState.CONTENTS)
 print_line("ready")
 try:
     executor.spin()

@@ -2,6 +2,7 @@
 
 mod actions;
 mod backlog;
+mod bag_actions;
 mod bag_commands;
 mod bag_disks;
 mod bag_drive;
@@ -11,6 +12,7 @@ mod bag_info;
 mod bag_javascript;
 mod bag_player;
 mod bag_rates;
+mod bag_recorder;
 mod bag_scene;
 mod bags;
 mod bench;

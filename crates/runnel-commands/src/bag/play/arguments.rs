@@ -9,6 +9,7 @@ use runnel::core::schema::Generation;
 
 use super::progress::ProgressPeriod;
 use super::requests::RequestSource;
+use super::sent_order::MessageOrder;
 use crate::bag::quantity;
 use crate::bag::time_range::PlayedRange;
 use crate::graphs::{Discovery, GraphFilter};
@@ -77,6 +78,14 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
     pub skip_empty: Option<Duration>,
 
+    /// Wait while the bag is ahead of the headers on this topic, which nodes publish as they process the messages
+    #[arg(long, value_name = "TOPIC")]
+    pub rate_control_topic: Option<String>,
+
+    /// How far the bag may be ahead, with --rate-control-topic [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, requires = "rate_control_topic")]
+    pub rate_control_max_delay: Option<Duration>,
+
     /// Stay after the last message, for late subscribers of latched topics
     #[arg(short, long)]
     pub keep_alive: bool,
@@ -133,6 +142,10 @@ pub struct Shared {
     #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
     pub services: Vec<String>,
 
+    /// Of actions, play only these
+    #[arg(long, value_name = "ACTION", num_args = 1.., help_heading = TOPICS)]
+    pub actions: Vec<String>,
+
     /// Leave out these topics
     #[arg(long, value_name = "TOPIC", num_args = 1.., help_heading = TOPICS)]
     pub exclude_topics: Vec<String>,
@@ -141,12 +154,21 @@ pub struct Shared {
     #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
     pub exclude_services: Vec<String>,
 
+    /// Leave out these actions
+    #[arg(long, value_name = "ACTION", num_args = 1.., help_heading = TOPICS)]
+    pub exclude_actions: Vec<String>,
+
     /// Send the recorded requests to their services, instead of publishing the recorded events
     #[arg(long)]
     pub publish_service_requests: bool,
 
-    /// With --publish-service-requests: the events with the requests
-    #[arg(long, value_name = "SOURCE", requires = "publish_service_requests")]
+    /// Send the recorded goals to their action servers, and cancel them as recorded, instead of publishing the topics of
+    /// the actions
+    #[arg(long)]
+    pub send_actions_as_client: bool,
+
+    /// With --publish-service-requests or --send-actions-as-client: the events with the requests
+    #[arg(long, value_name = "SOURCE")]
     pub service_requests_source: Option<RequestSource>,
 
     /// Publish /clock before each message of these topics
@@ -170,18 +192,34 @@ pub struct Shared {
     #[arg(long, value_name = "HZ", value_parser = ProgressPeriod::of_rate, allow_negative_numbers = true)]
     pub progress_bar_update_rate: Option<ProgressPeriod>,
 
-    // Accepted: the player reads ahead by itself, and lends no messages.
-    #[arg(long, value_name = "N", hide = true)]
-    pub read_ahead_queue_size: Option<u64>,
+    /// Order and times of the messages: as they were received [default], or as they were sent
+    #[arg(long, value_name = "ORDER")]
+    pub message_order: Option<MessageOrder>,
 
+    /// How many messages --message-order sent puts in order [default: 1000]
+    #[arg(long, value_name = "N", value_parser = window)]
+    pub read_ahead_queue_size: Option<usize>,
+
+    // Accepted: no messages are lent, and the progress is a single line.
     #[arg(long, hide = true)]
     pub disable_loan_message: bool,
+
+    #[arg(long, value_name = "N", hide = true)]
+    pub progress_bar_separation_lines: Option<u64>,
 
     #[arg(long, value_name = "FILE", hide = true)]
     pub storage_config_file: Option<PathBuf>,
 }
 
 const TOPICS: &str = "Topics";
+
+/// Most messages that are put in order, however many are requested.
+const MOST_WINDOW: usize = 100_000;
+
+fn window(text: &str) -> Result<usize, String> {
+    let window = text.parse().ok().filter(|window| *window > 0);
+    window.map(|window: usize| window.min(MOST_WINDOW)).ok_or_else(|| "expected a number from 1".to_owned())
+}
 
 impl TargetGraph {
     /// The generation of its messages.

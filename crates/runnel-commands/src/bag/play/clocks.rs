@@ -8,7 +8,7 @@ use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel::{Publisher, QoS};
 use runnel_bag::Channel;
 
-use super::sides::Sides;
+use super::played_graphs::PlayedGraphs;
 use crate::error::CliError;
 
 /// When `/clock` is published.
@@ -47,9 +47,14 @@ impl Clocks {
     ///
     /// # Errors
     /// When one cannot be created.
-    pub fn create(sides: &Sides, options: &ClockOptions, channels: &[Channel]) -> Result<Self, CliError> {
-        let sides = sides.all().filter(|_| options.is_used());
-        let publishers = sides.map(|side| side.node.create_publisher::<Clock>("/clock", QoS::keep_last(1)));
+    pub fn create(
+        graphs: &PlayedGraphs,
+        options: &ClockOptions,
+        channels: &[Channel],
+    ) -> Result<Self, CliError> {
+        let graphs = graphs.all().filter(|_| options.is_used());
+        let publishers =
+            graphs.map(|graph| graph.node.create_publisher::<Clock>("/clock", QoS::keep_last(1)));
         Ok(Self {
             publishers: publishers.collect::<Result<_, _>>()?,
             period: options.rate.map(|rate| Duration::from_secs_f64(1.0 / rate)),

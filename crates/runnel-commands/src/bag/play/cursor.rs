@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::kept::KeptChannels;
 use super::prefetch::Next;
 use super::source::{Reading, Source};
 use crate::bag::inputs::{Found, Wanted};
@@ -13,7 +14,8 @@ const MOST_LOGGED: u64 = 5;
 pub struct Cursor {
     source: Source,
     channels: Vec<usize>,
-    reading: Reading,
+    /// `None` before the first position.
+    reading: Option<Reading>,
     /// What comes next.
     pub head: Head,
     /// Parts of the bags that could not be read.
@@ -30,22 +32,28 @@ pub enum Head {
 }
 
 impl Cursor {
-    /// Begins to read the messages of these channels from a log time to another.
-    pub fn new(source: Source, channels: Vec<usize>, range: (u64, u64)) -> Self {
-        let reading = source.read(wanted(&channels, range));
-        Self { source, channels, reading, head: Head::Unread, damaged: 0 }
+    /// A cursor without a position, for the messages of these channels.
+    pub fn new(source: Source, channels: Vec<usize>) -> Self {
+        Self { source, channels, reading: None, head: Head::Unread, damaged: 0 }
     }
 
-    /// Goes to the first of these log times.
+    /// The last messages before a time of those that are kept for late subscribers. The cursor has no position then.
+    pub fn kept_before(&mut self, kept: &KeptChannels, start: u64, goes_on: impl Fn() -> bool) -> Vec<Found> {
+        // The old reading ends when it is dropped, so the thread comes to the next one. The same holds below.
+        self.reading = None;
+        kept.before(&self.source, start, goes_on)
+    }
+
+    /// Goes to the first of these log times, from where messages are read up to the second.
     pub fn seek(&mut self, range: (u64, u64)) {
-        // The old reading ends when it is dropped, so the thread comes to the new one.
-        self.reading = self.source.read(wanted(&self.channels, range));
+        self.reading = None;
+        self.reading = Some(self.source.read(wanted(&self.channels, range)));
         self.head = Head::Unread;
     }
 
     /// Reads what comes next, for which it waits at most this long.
     pub fn read(&mut self, timeout: Duration) {
-        match self.reading.next(timeout) {
+        match self.reading.as_ref().map_or(Next::End, |reading| reading.next(timeout)) {
             Next::Wait => {}
             Next::End => self.head = Head::End,
             Next::Read(read) => match *read {

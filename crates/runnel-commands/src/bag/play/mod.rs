@@ -1,25 +1,32 @@
 //! `runnel bag play`
 
+mod action_names;
 mod arguments;
 mod clocks;
 mod control;
 mod conversion;
 mod cursor;
+mod goals;
 mod kept;
 mod lateness;
 mod plan;
+mod played_graphs;
 mod played_type;
 mod player;
 mod prefetch;
 mod progress;
 mod publishers;
+mod rate_control;
+mod read_splits;
+mod recorded_action;
 mod requests;
 mod schedule;
+mod sent_order;
 mod service_events;
 mod services;
-mod sides;
 mod source;
 mod stepping;
+mod topic_selection;
 
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -38,11 +45,14 @@ use super::time_range::PlayedRange;
 pub use arguments::{Args, Shared};
 use clocks::Clocks;
 use control::{Controls, PlayRange, Remote};
+use kept::KeptChannels;
 use plan::Plan;
-use player::{Equipment, Player};
+use played_graphs::{PlayedGraph, PlayedGraphs};
+use player::{Delivery, Equipment, Player};
 use progress::Progress;
 use publishers::{Playing, Publishers};
-use sides::{Side, Sides};
+use rate_control::RateControl;
+use read_splits::ReadSplits;
 use source::Source;
 
 use crate::cli_context::CliContext;
@@ -80,33 +90,41 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     let inputs = Inputs::open(&plan.bags)?;
     let (channels, times) = (inputs.channels().to_vec(), inputs.times());
     let range = plan.range.of(times)?;
-    let sides = open_graphs(cli, &plan, &channels)?;
-    let context = sides.all().last().map(|side| side.context.clone());
+    let graphs = open_graphs(cli, &plan, &channels)?;
+    let context = graphs.all().last().map(|graph| graph.context.clone());
     let Some(context) = context else { return Err(nothing_to_play()) };
     let publishers =
-        Publishers::create(&sides, &channels, &playing(&plan, &cli.types()?), |channel| plan.topic(channel));
+        Publishers::create(&graphs, &channels, &playing(&plan, &cli.types()?), |channel| plan.topic(channel));
     if publishers.len() == 0 {
         return Err(nothing_to_play());
     }
-    let clocks = Clocks::create(&sides, &plan.clock, &channels)?;
+    let clocks = Clocks::create(&graphs, &plan.clock, &channels)?;
     let is_quiet = plan.is_quiet || cli.output.json;
     let controls = Controls::new(Keys::open().filter(|_| !is_quiet && plan.reads_keys));
     // What is requested before the beginning is done then.
-    let offered = Offered::begin(&sides, &controls.remote())?;
+    let offered = Offered::begin(&graphs, &controls.remote())?;
     if plan.waits_for_subscribers {
         publishers.wait_for_any_subscribers(|| context.ok())?;
     }
-    publishers.wait_for_known_subscribers(&sides, plan.discovery.minimum())?;
-    let source = Source::new(inputs);
+    publishers.wait_for_known_subscribers(&graphs, plan.discovery.minimum())?;
+    let rate_control = plan.rate_control.as_ref();
+    let rate_control = rate_control.map(|options| RateControl::create(&graphs, options, || cli.types()));
+    let read_splits = graphs.ros2.as_ref().map(|ros2| ReadSplits::create(&ros2.node, inputs.bags()));
     context.sleep_wall(plan.delay)?;
-    let kept = kept::before(&source, &channels, &publishers.channels(), range.0, || context.ok());
-    let pauses = channels.iter().map(|channel| plan.pauses_before(channel)).collect();
-    let progress = Progress::new(plan.progress_period, is_quiet);
-    let equipment = Equipment { publishers, clocks, controls, source, pauses, progress };
+    let equipment = Equipment {
+        kept: KeptChannels::of(&channels, &publishers.channels()),
+        publishers,
+        clocks,
+        controls,
+        source: Source::new(inputs, plan.order, plan.window),
+        pauses: channels.iter().map(|channel| plan.pauses_before(channel)).collect(),
+        progress: Progress::new(plan.progress_period, is_quiet),
+        rate_control: rate_control.transpose()?,
+        read_splits: read_splits.transpose()?,
+    };
     let mut player = Player::new(&context, equipment, plan.pace, range);
     let started = Instant::now();
-    player.publish_kept(&kept);
-    drop(kept);
+    player.begin();
     match burst {
         Burst::None => {}
         Burst::Messages(count) => player.burst(Some(count)),
@@ -114,11 +132,11 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     play_until_end(&mut player, &plan, range, times)?;
     player.end_line();
-    player.publishers().wait_for_responses(plan.linger, || context.ok());
+    player.delivery().publishers.wait_for_answers(plan.linger, || context.ok());
     report(&player, &plan, started.elapsed(), cli)?;
     // The publishers go first: they wait for subscribers that have not received all.
     drop(player);
-    offered.end(sides)
+    offered.end(graphs)
 }
 
 fn playing<'a>(plan: &'a Plan, types: &'a crate::types::Types) -> Playing<'a> {
@@ -128,6 +146,7 @@ fn playing<'a>(plan: &'a Plan, types: &'a crate::types::Types) -> Playing<'a> {
         rules: &plan.rules,
         overrides: &plan.overrides,
         requests: plan.requests,
+        goals: plan.goals,
     }
 }
 
@@ -167,26 +186,26 @@ struct Offered {
 }
 
 impl Offered {
-    fn begin(sides: &Sides, remote: &Remote) -> Result<Self, CliError> {
+    fn begin(graphs: &PlayedGraphs, remote: &Remote) -> Result<Self, CliError> {
         let mut services = Vec::new();
-        if let Some(side) = &sides.ros1 {
-            services.extend(services::ros1(&side.node, remote)?);
+        if let Some(graph) = &graphs.ros1 {
+            services.extend(services::ros1(&graph.node, remote)?);
         }
-        if let Some(side) = &sides.ros2 {
-            services.extend(services::ros2(&side.node, remote)?);
+        if let Some(graph) = &graphs.ros2 {
+            services.extend(services::ros2(&graph.node, remote)?);
         }
-        let spin = |side: &Side| {
-            let context = side.context.clone();
+        let spin = |graph: &PlayedGraph| {
+            let context = graph.context.clone();
             thread::spawn(move || context.spin())
         };
-        Ok(Self { services, spinning: sides.all().map(spin).collect() })
+        Ok(Self { services, spinning: graphs.all().map(spin).collect() })
     }
 
-    fn end(self, sides: Sides) -> Result<(), CliError> {
+    fn end(self, graphs: PlayedGraphs) -> Result<(), CliError> {
         let Self { services, spinning } = self;
         drop(services);
-        sides.all().for_each(|side| side.context.shutdown());
-        drop(sides);
+        graphs.all().for_each(|graph| graph.context.shutdown());
+        drop(graphs);
         for thread in spinning {
             if let Ok(spun) = thread.join() {
                 spun?;
@@ -197,7 +216,7 @@ impl Offered {
 }
 
 /// Joins the graphs of the channels that are played.
-fn open_graphs(cli: &CliContext, plan: &Plan, channels: &[Channel]) -> Result<Sides, CliError> {
+fn open_graphs(cli: &CliContext, plan: &Plan, channels: &[Channel]) -> Result<PlayedGraphs, CliError> {
     let has = |generation: Generation| {
         let is_played = |channel: &&Channel| plan.topic(channel).is_some();
         channels.iter().filter(is_played).any(|channel| {
@@ -206,31 +225,31 @@ fn open_graphs(cli: &CliContext, plan: &Plan, channels: &[Channel]) -> Result<Si
     };
     let has_ros2 = has(Generation::Ros2) && !plan.filter.is_only_ros1();
     let has_ros1 = has(Generation::Ros1) && !plan.filter.is_only_ros2() && !cli.is_only_in_ros2();
-    let ros1 = match has_ros1.then(|| ros1_side(cli, plan, !has_ros2)).transpose() {
+    let ros1 = match has_ros1.then(|| join_ros1(cli, plan, !has_ros2)).transpose() {
         Err(why) if has_ros2 && !plan.filter.is_only_ros1() => {
             cli.output.note(&format!("topics of ROS 1 are not played: {why}"));
             None
         }
-        side => side?,
+        graph => graph?,
     };
-    let ros2 = has_ros2.then(|| side(cli, plan, Graphs::Ros2, true)).transpose()?;
-    Ok(Sides { ros1, ros2 })
+    let ros2 = has_ros2.then(|| join(cli, plan, Graphs::Ros2, true)).transpose()?;
+    Ok(PlayedGraphs { ros1, ros2 })
 }
 
-fn ros1_side(cli: &CliContext, plan: &Plan, signals: bool) -> Result<Side, CliError> {
+fn join_ros1(cli: &CliContext, plan: &Plan, signals: bool) -> Result<PlayedGraph, CliError> {
     Graph::within(&cli.query_context()?, MASTER_DEADLINE).check_master()?;
-    side(cli, plan, Graphs::Ros1, signals)
+    join(cli, plan, Graphs::Ros1, signals)
 }
 
 /// A node in a graph. Only one context of the process can catch signals.
-fn side(cli: &CliContext, plan: &Plan, graphs: Graphs, signals: bool) -> Result<Side, CliError> {
+fn join(cli: &CliContext, plan: &Plan, graphs: Graphs, signals: bool) -> Result<PlayedGraph, CliError> {
     let context = Context::with_options(cli.options(signals).graphs(graphs).linger(plan.linger))?;
     let name = match graphs {
         Graphs::Ros2 => ROS2_NODE.to_owned(),
         _ => names::anonymous(ROS1_NODE, &clock::realtime().as_nanos().to_string()),
     };
     let node = cli.node_of_name(&context, &name)?;
-    Ok(Side { context, node })
+    Ok(PlayedGraph { context, node })
 }
 
 fn nothing_to_play() -> CliError {
@@ -244,26 +263,27 @@ fn report(player: &Player, plan: &Plan, elapsed: Duration, cli: &CliContext) -> 
     let lateness = &player.lateness;
     let times = [lateness.quantile(0.5), lateness.quantile(0.99), lateness.max()];
     let millis = times.map(|time| time.as_secs_f64() * 1e3);
-    let topics = player.publishers().len();
+    let Delivery { publishers, published, refused, .. } = player.delivery();
+    let topics = publishers.len();
     let text = || {
-        let messages = counted(player.published, "message");
+        let messages = counted(*published, "message");
         let seconds = elapsed.as_secs_f64();
         let head = format!("played {messages} of {} in {seconds:.1} s", counted(topics as u64, "topic"));
         let [median, p99, most] = millis;
         let late = format!("late by {median:.2} ms (median), {p99:.2} ms (99 %), {most:.2} ms (most)");
-        let refused = format!("messages that could not be published: {}", player.refused);
+        let refusals = format!("messages that could not be published: {refused}");
         let damaged = format!("damaged parts left out: {}", player.damaged());
-        let rows = [(lateness.count(), late), (player.refused, refused), (player.damaged(), damaged)];
+        let rows = [(lateness.count(), late), (*refused, refusals), (player.damaged(), damaged)];
         let rows = rows.into_iter().filter(|(count, _)| *count > 0).map(|(_, row)| row);
         lines([head].into_iter().chain(rows))
     };
     let json = || {
         json!({
-            "messages": player.published,
+            "messages": *published,
             "topics": topics,
             "seconds": elapsed.as_secs_f64(),
             "late_ms": { "p50": millis[0], "p99": millis[1], "max": millis[2] },
-            "refused": player.refused,
+            "refused": *refused,
             "damaged": player.damaged(),
         })
     };

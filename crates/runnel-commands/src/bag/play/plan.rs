@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use regex_lite::Regex;
 use runnel::core::names::{RemapRule, Remapping};
 use runnel::core::schema::Generation;
 use runnel_bag::Channel;
@@ -13,7 +12,10 @@ use super::arguments::{Args, Shared};
 use super::clocks::ClockOptions;
 use super::player::Pace;
 use super::progress::ProgressPeriod;
-use super::requests::{self, RequestSource};
+use super::rate_control::RateControlOptions;
+use super::requests::RequestSource;
+use super::sent_order::MessageOrder;
+use super::topic_selection::{Names, TopicSelection, is_named};
 use crate::bag::qos_overrides::{self, QosOverrides};
 use crate::bag::time_range::PlayedRange;
 use crate::bridge_rules;
@@ -27,12 +29,22 @@ const LINGER: Duration = Duration::from_secs(1);
 /// For ever: `--wait-for-all-acked 0`.
 const LONGEST_LINGER: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// How far the bag may be ahead of the rate control topic, as in `rosbag play`.
+const RATE_CONTROL_DELAY: Duration = Duration::from_secs(1);
+
+/// How many messages are put in order: as many as `ros2 bag play` reads ahead.
+const DEFAULT_WINDOW: usize = 1000;
+
 /// A playing: what, where and how.
 #[derive(Debug)]
 pub struct Plan {
     pub bags: Vec<PathBuf>,
     pub range: PlayedRange,
     pub pace: Pace,
+    pub order: MessageOrder,
+    /// How many messages are in memory to be put in order.
+    pub window: usize,
+    pub rate_control: Option<RateControlOptions>,
     pub clock: ClockOptions,
     pub loops: bool,
     pub delay: Duration,
@@ -50,23 +62,14 @@ pub struct Plan {
     pub overrides: QosOverrides,
     /// If requests of services are sent instead of their events: which ones.
     pub requests: Option<RequestSource>,
+    /// If goals of actions are sent instead of their topics: the events with the goals.
+    pub goals: Option<RequestSource>,
     topics: TopicSelection,
     pause_topics: Vec<String>,
     prefix: String,
     remapping: Remapping,
     /// Names of all topics that are in arguments of ROS, by those in the bag.
     resolve: Remapping,
-}
-
-/// A selection of topics, and of services by their events.
-#[derive(Debug, Default)]
-struct TopicSelection {
-    topics: Vec<String>,
-    services: Vec<String>,
-    regexes: Vec<Regex>,
-    excluded: Vec<Regex>,
-    excluded_topics: Vec<String>,
-    excluded_services: Vec<String>,
 }
 
 impl Args {
@@ -76,13 +79,24 @@ impl Args {
     /// When a name is not valid, or a file cannot be read.
     pub fn plan(self, cli: &CliContext) -> Result<Plan, CliError> {
         let rules = self.remappings.iter().map(|text| rule(text)).collect::<Result<Vec<_>, _>>()?;
-        let Shared { services, exclude_topics, exclude_services, .. } = self.shared;
+        let Shared { services, actions, exclude_topics, exclude_services, exclude_actions, .. } = self.shared;
         if self.shared.storage_config_file.is_some() {
             let why = "--storage-config-file is not supported: no format has settings. Try: without it";
             return Err(CliError::Usage(why.into()));
         }
         let overrides = qos_overrides::read(self.shared.qos_profile_overrides_path.as_deref())?;
-        let requests = self.shared.service_requests_source.unwrap_or_default();
+        let Shared { publish_service_requests, send_actions_as_client, service_requests_source, .. } =
+            self.shared;
+        if service_requests_source.is_some() && !publish_service_requests && !send_actions_as_client {
+            let why = "--service-requests-source has no meaning without requests. Try: --publish-service-requests, or \
+                       --send-actions-as-client";
+            return Err(CliError::Usage(why.into()));
+        }
+        let source = service_requests_source.unwrap_or_default();
+        let rate_control = self.rate_control_topic.as_ref().map(|topic| {
+            let max_delay = self.rate_control_max_delay.unwrap_or(RATE_CONTROL_DELAY);
+            Ok::<_, CliError>(RateControlOptions { topic: cli.resolve(topic)?, max_delay })
+        });
         let slashed = |topic: &String| format!("/{}", topic.strip_prefix('/').unwrap_or(topic));
         Ok(Plan {
             range: self.range,
@@ -92,6 +106,9 @@ impl Args {
                 skip_empty: self.skip_empty,
                 is_paused: self.pause,
             },
+            order: self.shared.message_order.unwrap_or_default(),
+            window: self.shared.read_ahead_queue_size.unwrap_or(DEFAULT_WINDOW),
+            rate_control: rate_control.transpose()?,
             clock: ClockOptions {
                 rate: self.clock.map(|rate| self.hz.unwrap_or(rate)),
                 topics: self.shared.clock_topics.iter().map(slashed).collect(),
@@ -114,14 +131,17 @@ impl Args {
             graph: self.graph.map(|graph| graph.generation()),
             rules: bridge_rules::read(&self.rules)?,
             overrides,
-            requests: self.shared.publish_service_requests.then_some(requests),
+            requests: publish_service_requests.then_some(source),
+            goals: send_actions_as_client.then_some(source),
             topics: TopicSelection {
-                topics: self.topics,
-                services,
+                wanted: Names { topics: self.topics, services, actions },
+                unwanted: Names {
+                    topics: exclude_topics,
+                    services: exclude_services,
+                    actions: exclude_actions,
+                },
                 regexes: self.regex,
                 excluded: self.exclude,
-                excluded_topics: exclude_topics,
-                excluded_services: exclude_services,
             },
             pause_topics: self.pause_topics,
         })
@@ -145,38 +165,6 @@ impl Plan {
     pub fn pauses_before(&self, channel: &Channel) -> bool {
         self.pause_topics.iter().any(|topic| is_named(&channel.topic, topic))
     }
-}
-
-impl TopicSelection {
-    fn selects(&self, channel: &Channel) -> bool {
-        let topic = channel.topic.as_str();
-        let service = requests::service_of(channel);
-        let is_any = |regexes: &[Regex]| regexes.iter().any(|regex| regex.is_match(topic));
-        let has = |names: &[String], name: &str| names.iter().any(|named| is_named(name, named));
-        let is_excluded = match &service {
-            Some(service) => has(&self.excluded_services, service) || has(&self.excluded_topics, topic),
-            None => has(&self.excluded_topics, topic),
-        };
-        if is_excluded || is_any(&self.excluded) {
-            return false;
-        }
-        // As in ros2 bag, --topics leaves services alone, and --services topics.
-        let is_named = match &service {
-            Some(service) => has(&self.services, service) || has(&self.topics, topic),
-            None => has(&self.topics, topic),
-        };
-        let is_limited = match service {
-            Some(_) => !self.services.is_empty(),
-            None => !self.topics.is_empty(),
-        };
-        let selects_all = !is_limited && self.regexes.is_empty();
-        selects_all || is_named || is_any(&self.regexes)
-    }
-}
-
-/// Whether a topic or a service has this name, whose leading slash may be left out.
-fn is_named(name: &str, named: &str) -> bool {
-    name == named || name.strip_prefix('/') == Some(named)
 }
 
 fn linger(milliseconds: Option<u64>) -> Duration {
@@ -229,21 +217,32 @@ mod tests {
     }
 
     #[test]
-    fn services_are_selected_by_their_names() {
+    fn names_of_each_kind_are_selected() {
         let played = |line: &str, topic: &str| {
-            let type_name = if topic.ends_with("_event") { "std_srvs/srv/SetBool_Event" } else { "a/msg/B" };
             let encoding = runnel_bag::Encoding::Cdr;
+            let type_name = if topic.ends_with("_event") { "std_srvs/srv/SetBool_Event" } else { "a/msg/B" };
             let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
             let channel = Channel { topic, type_name, encoding, ..Channel::default() };
             plan(line).expect("sound").topic(&channel).is_some()
         };
-        let both = |line: &str| [played(line, "/scan"), played(line, "/power/_service_event")];
-        assert_eq!(both(""), [true, true]);
-        assert_eq!(both("--services /power"), [true, true]);
-        assert_eq!(both("--services other"), [true, false]);
-        assert_eq!(both("--topics /odom"), [false, true]);
-        assert_eq!(both("--exclude-services power"), [true, false]);
-        assert_eq!(both("--exclude-topics scan"), [false, true]);
+        let all = |line: &str| {
+            ["/scan", "/power/_service_event", "/fib/_action/status"].map(|topic| played(line, topic))
+        };
+        assert_eq!(all(""), [true; 3]);
+        assert_eq!(all("--topics /odom --services other --actions fib"), [false, false, true]);
+        assert_eq!(all("--exclude-services power --exclude-actions fib"), [true, false, false]);
+        assert_eq!(all("--actions other --exclude-topics scan"), [false, true, false]);
+    }
+
+    #[test]
+    fn goals_and_requests_have_one_source() {
+        let sources = |line: &str| plan(line).map(|plan| (plan.requests, plan.goals));
+        let (of_server, of_client) =
+            (RequestSource::ServiceIntrospection, RequestSource::ClientIntrospection);
+        assert_eq!(sources(""), Ok((None, None)));
+        assert_eq!(sources("--send-actions-as-client"), Ok((None, Some(of_server))));
+        let both = "--send-actions-as-client --publish-service-requests --service-requests-source client_introspection";
+        assert_eq!(sources(both), Ok((Some(of_client), Some(of_client))));
     }
 
     #[test]
@@ -263,6 +262,29 @@ mod tests {
             assert!(plan(line).is_err(), "{line}");
         }
         assert_eq!(plan("--wait-for-all-acked 0").expect("sound").linger, LONGEST_LINGER);
+    }
+
+    #[test]
+    fn order_and_rate_control_are_read() {
+        let plan_of = |line: &str| plan(line).expect("sound");
+        let default = plan_of("");
+        assert_eq!(
+            (default.order, default.window, default.rate_control),
+            (MessageOrder::Received, 1000, None)
+        );
+        let sent = plan_of("--message-order sent --read-ahead-queue-size 5");
+        assert_eq!((sent.order, sent.window), (MessageOrder::Sent, 5));
+        let control = |line: &str| plan_of(line).rate_control.expect("requested");
+        let options = |topic: &str, seconds| RateControlOptions {
+            topic: topic.to_owned(),
+            max_delay: Duration::from_secs_f64(seconds),
+        };
+        assert_eq!(control("--rate-control-topic done"), options("/done", 1.0));
+        let both = "--rate-control-topic /done --rate-control-max-delay 0.5";
+        assert_eq!(control(both), options("/done", 0.5));
+        for line in ["--rate-control-max-delay 1", "--read-ahead-queue-size 0", "--message-order x"] {
+            assert!(plan(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use runnel::{QoS, Reliability};
 use runnel_bag::rosbag2::offered_qos;
 use runnel_bag::{Channel, Encoding, SchemaLanguage};
 
-use super::service_events;
+use super::{action_names, service_events};
+use crate::bag::action_topics::PartOfAction;
 use crate::bag::record::has_sum;
 use crate::types::Types;
 
@@ -54,6 +55,11 @@ fn defined(channel: &Channel, generation: Generation) -> Option<Arc<Schema>> {
     let is_message = matches!(channel.schema.language, SchemaLanguage::Ros1Msg | SchemaLanguage::Ros2Msg);
     let text = std::str::from_utf8(&channel.schema.data).ok().filter(|_| is_message)?;
     let schema = Schema::from_full_text_in(generation, &TypeName::parse(&channel.type_name)?, text).ok()?;
+    let is_of_action =
+        PartOfAction::of(&channel.topic).is_some_and(|part| part.action_type(&channel.type_name).is_some());
+    if generation == Generation::Ros2 && is_of_action {
+        return Some(action_names::named(&schema, &channel.type_name));
+    }
     // The definition of an unnamed type is empty too; then the sum decides.
     let is_its_type = generation == Generation::Ros1 || schema.def.ros2_name == channel.type_name;
     is_its_type.then_some(schema)

@@ -1,6 +1,8 @@
 //! Publishes the messages of a bag when they are due, and executes the commands of keys and services.
 
 mod commands;
+mod delivery;
+mod equipment;
 
 use std::time::Duration;
 
@@ -11,57 +13,38 @@ use runnel_io::clock;
 use super::clocks::Clocks;
 use super::control::{Controls, PlayRange, Reply};
 use super::cursor::{Cursor, Head};
+use super::kept::KeptChannels;
 use super::lateness::Lateness;
 use super::progress::Progress;
-use super::publishers::Publishers;
+use super::rate_control::RateControl;
+use super::read_splits::ReadSplits;
 use super::schedule::Schedule;
-use super::source::Source;
 use super::stepping::Stepping;
 use crate::bag::inputs::Found;
 use crate::error::CliError;
-use crate::log_once::LogOnce;
+pub use delivery::Delivery;
+pub use equipment::{Equipment, Pace};
 
 /// Longest wait before the end of the context is noticed.
 const STEP: Duration = Duration::from_millis(20);
-
-/// How a bag is played.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Seconds of the bag in a second.
-    pub rate: f64,
-    /// Whether messages are published without waiting until they are due.
-    pub is_immediate: bool,
-    /// Times without messages that are longer than this are left out.
-    pub skip_empty: Option<Duration>,
-    /// Whether it begins paused.
-    pub is_paused: bool,
-}
-
-/// What a player plays with.
-pub struct Equipment {
-    pub publishers: Publishers,
-    pub clocks: Clocks,
-    pub controls: Controls,
-    pub source: Source,
-    /// By channel, whether the player pauses before its messages.
-    pub pauses: Vec<bool>,
-    pub progress: Progress,
-}
 
 /// The publishers of a bag, and the state of the playing.
 pub struct Player {
     /// Its end ends the playing.
     context: Context,
-    publishers: Publishers,
+    delivery: Delivery,
     clocks: Clocks,
     controls: Controls,
     cursor: Cursor,
+    kept: KeptChannels,
     pauses: Vec<bool>,
     /// The player has paused before the next message.
     has_paused: bool,
     pace: Pace,
     schedule: Schedule,
     stepping: Stepping,
+    rate_control: Option<RateControl>,
+    read_splits: Option<ReadSplits>,
     /// Log times of the bag: from and to.
     range: (u64, u64),
     /// Log time of the message before.
@@ -70,45 +53,40 @@ pub struct Player {
     /// What is to be played after the end.
     again: Option<(PlayRange, Reply<bool>)>,
     progress: Progress,
-    refusals: LogOnce,
     /// How late messages were published that were waited for.
     pub lateness: Lateness,
-    /// Published messages.
-    pub published: u64,
-    /// Messages that could not be published.
-    pub refused: u64,
 }
 
 impl Player {
-    /// A player of a range of log times, which begins to read. It plays until the context ends.
+    /// A player of a range of log times. It plays until the context ends.
     pub fn new(context: &Context, equipment: Equipment, pace: Pace, range: (u64, u64)) -> Self {
-        let Equipment { publishers, clocks, controls, source, pauses, progress } = equipment;
+        let Equipment { publishers, clocks, controls, source, kept, pauses, .. } = equipment;
+        let Equipment { progress, rate_control, read_splits, .. } = equipment;
         let now = clock::monotonic();
         let mut schedule = Schedule::new(range.0, now, pace.rate);
         if pace.is_paused {
             schedule.toggle_pause(now);
         }
-        let cursor = Cursor::new(source, publishers.channels(), range);
         Self {
             context: context.clone(),
-            publishers,
+            cursor: Cursor::new(source, publishers.channels()),
+            delivery: Delivery::new(publishers),
             clocks,
             controls,
-            cursor,
+            kept,
             pauses,
             has_paused: false,
             pace,
             schedule,
             stepping: Stepping::default(),
+            rate_control,
+            read_splits,
             range,
             last: range.0,
             is_stopped: false,
             again: None,
             progress,
-            refusals: LogOnce::default(),
             lateness: Lateness::default(),
-            published: 0,
-            refused: 0,
         }
     }
 
@@ -122,16 +100,14 @@ impl Player {
         self.cursor.damaged
     }
 
-    /// The publishers.
-    pub fn publishers(&self) -> &Publishers {
-        &self.publishers
+    /// The publishers, and the numbers of messages.
+    pub fn delivery(&self) -> &Delivery {
+        &self.delivery
     }
 
-    /// Publishes the last messages before the start that late subscribers would have got.
-    pub fn publish_kept(&mut self, kept: &[Found]) {
-        for found in kept {
-            self.publish(found);
-        }
+    /// Goes to the start of the range.
+    pub fn begin(&mut self) {
+        self.seek(self.range.0);
     }
 
     /// Publishes this many messages at once, and pauses; all of them if it is `None`.
@@ -139,10 +115,10 @@ impl Player {
         self.stepping.add(count, Box::new(|_| {}));
     }
 
-    /// Plays a range from its start.
+    /// Goes to the start of another range.
     pub fn restart(&mut self, range: (u64, u64)) {
         self.range = range;
-        self.seek(range.0);
+        self.begin();
     }
 
     /// Plays until the end of the range. False if it was ended before.
@@ -199,8 +175,8 @@ impl Player {
                 if !self.is_due(&found, now) {
                     let due = self.schedule.due(found.message.log_time);
                     self.cursor.head = Head::Message(found);
-                    let is_paused = self.schedule.is_paused();
-                    self.sleep(if is_paused { now + STEP } else { due.min(now + STEP) });
+                    let is_waiting = self.schedule.is_paused() || due <= now;
+                    self.sleep(if is_waiting { now + STEP } else { due.min(now + STEP) });
                     return Ok(());
                 }
                 self.play_one(&found)?;
@@ -227,6 +203,13 @@ impl Player {
         if !self.pace.is_immediate && self.schedule.due(log_time) > now {
             return false;
         }
+        if self.rate_control.as_ref().is_some_and(|control| control.delays(log_time)) {
+            // The time of the bag stands still.
+            self.schedule.jump(log_time, now);
+            self.progress.set_delayed(true);
+            return false;
+        }
+        self.progress.set_delayed(false);
         if self.pauses.get(found.channel) == Some(&true) && !self.has_paused {
             self.has_paused = true;
             self.set_paused(true, now);
@@ -252,7 +235,8 @@ impl Player {
         }
         let late = now.since(self.schedule.due(log_time));
         self.clocks.publish_before(found.channel, log_time)?;
-        let is_published = self.publish(found);
+        self.read_splits.iter_mut().for_each(|splits| splits.reach(log_time));
+        let is_published = self.delivery.publish(found);
         match is_paused {
             true if is_published => self.stepping.published(),
             true => {}
@@ -262,22 +246,6 @@ impl Player {
         self.last = log_time;
         self.has_paused = false;
         Ok(())
-    }
-
-    /// Publishes a message now. A message that cannot be published is left out, and the reason logged once.
-    fn publish(&mut self, found: &Found) -> bool {
-        match self.publishers.publish(found.channel, &found.message.data) {
-            Ok(is_published) => {
-                self.published += u64::from(is_published);
-                is_published
-            }
-            Err(why) => {
-                self.refused += 1;
-                let name = self.publishers.name(found.channel);
-                self.refusals.warn(format!("{name}: a message is not played: {why}"));
-                false
-            }
-        }
     }
 
     /// Sleeps until a time, or until the next message on `/clock`, or a command.
@@ -295,7 +263,7 @@ impl Player {
         // Without pace, the time of the bag is that of its last message.
         let log_time = if self.pace.is_immediate { self.last } else { self.schedule.log_time(now) };
         self.clocks.publish_regularly(now, log_time.min(self.range.1))?;
-        self.progress.show(now, &self.schedule, self.range, self.published);
+        self.progress.show(now, &self.schedule, self.range, self.delivery.published);
         Ok(())
     }
 

@@ -38,13 +38,15 @@ impl ProgressPeriod {
 pub struct Progress {
     period: Option<Duration>,
     next: Instant,
+    /// The playing waits for the rate control topic.
+    is_delayed: bool,
 }
 
 impl Progress {
     /// The line is shown on a terminal, unless the player is quiet.
     pub fn new(ProgressPeriod(period): ProgressPeriod, is_quiet: bool) -> Self {
         let is_shown = !is_quiet && io::stderr().is_terminal();
-        Self { period: period.filter(|_| is_shown), next: Instant::default() }
+        Self { period: period.filter(|_| is_shown), next: Instant::default(), is_delayed: false }
     }
 
     /// Shows the line, if it is time to do so.
@@ -53,8 +55,15 @@ impl Progress {
             && now >= self.next
         {
             self.next = now + period;
-            output::print_status(&line(schedule, schedule.log_time(now), range, messages));
+            let line = line(schedule, schedule.log_time(now), range, messages);
+            let line = if self.is_delayed { line.replacen("playing", "waiting", 1) } else { line };
+            output::print_status(&line);
         }
+    }
+
+    /// Whether the playing waits for the rate control topic.
+    pub fn set_delayed(&mut self, is_delayed: bool) {
+        self.is_delayed = is_delayed;
     }
 
     /// Shows the line next time: something has changed.

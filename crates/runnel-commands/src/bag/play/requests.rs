@@ -38,7 +38,7 @@ pub struct Requests {
 /// The number of requests without a response.
 #[derive(Default)]
 struct Unanswered {
-    count: Mutex<u64>,
+    count: Mutex<usize>,
     answered: Condvar,
 }
 
@@ -51,6 +51,11 @@ impl RequestSource {
             Self::ClientIntrospection => 0,
             Self::ServiceIntrospection => 1,
         }
+    }
+
+    /// Whether an event is of this source, and has a request.
+    pub fn has(self, event: &DynamicMessage) -> bool {
+        event_type(event) == Some(self.event_type())
     }
 }
 
@@ -86,7 +91,7 @@ impl Requests {
     /// Waits until all requests are answered, at most until an instant. Returns the number of those without a response.
     ///
     /// A client that leaves earlier takes the requests along that the service has received and not read.
-    pub fn wait_for_responses(&self, until: Instant) -> u64 {
+    pub fn wait_for_responses(&self, until: Instant) -> usize {
         self.unanswered.wait(until)
     }
 
@@ -96,13 +101,11 @@ impl Requests {
     /// Why it cannot be sent.
     pub fn send(&self, event: &[u8]) -> Result<bool, String> {
         let event = DynamicMessage::decode_payload(&self.event, event).map_err(|error| error.to_string())?;
-        if event_type(&event) != Some(self.source.event_type()) {
+        if !self.source.has(&event) {
             return Ok(false);
         }
         let service = self.client.service();
-        let Some(request) = request(&event) else {
-            return Err("only the metadata of its calls were recorded, without the requests".into());
-        };
+        let request = request(&event)?;
         if !self.client.service_is_ready().map_err(|error| error.to_string())? {
             return Err("nobody offers the service".into());
         }
@@ -119,11 +122,11 @@ impl Requests {
 }
 
 impl Unanswered {
-    fn count(&self) -> MutexGuard<'_, u64> {
+    fn count(&self) -> MutexGuard<'_, usize> {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, until: Instant) -> u64 {
+    fn wait(&self, until: Instant) -> usize {
         let left = until.saturating_duration_since(Instant::now());
         let waited = self.answered.wait_timeout_while(self.count(), left, |count| *count > 0);
         *waited.unwrap_or_else(PoisonError::into_inner).0
@@ -144,9 +147,11 @@ impl Drop for PendingRequest {
     }
 }
 
-/// The service's name of a channel with events.
+/// The service's name of a channel with events, unless it belongs to an action.
 pub fn service_of(channel: &Channel) -> Option<String> {
-    ServiceTopic::of(channel).filter(|_| service_events::are_in(channel)).map(|topic| topic.service)
+    let topic =
+        ServiceTopic::of(channel).filter(|topic| service_events::are_in(channel) && topic.action().is_none());
+    topic.map(|topic| topic.service)
 }
 
 fn event_type(event: &DynamicMessage) -> Option<u64> {
@@ -157,9 +162,14 @@ fn event_type(event: &DynamicMessage) -> Option<u64> {
     }
 }
 
-fn request(event: &DynamicMessage) -> Option<&DynamicMessage> {
-    match event.field("request")? {
-        Value::Array(Array::Message(requests)) => requests.first(),
+/// The request of an event.
+///
+/// # Errors
+/// That it was not recorded.
+pub fn request(event: &DynamicMessage) -> Result<&DynamicMessage, &'static str> {
+    let request = match event.field("request") {
+        Some(Value::Array(Array::Message(requests))) => requests.first(),
         _ => None,
-    }
+    };
+    request.ok_or("only the metadata of its calls were recorded, without the requests")
 }

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use runnel::core::schema::{Generation, Schema, ServiceSchema, TypeName};
+use runnel::core::schema::{Generation, ResolveError, Schema, ServiceSchema, TypeName};
 use runnel_bag::{Channel, Encoding};
 
+use super::action_names;
 use crate::bag::record::has_sum;
 use crate::bag::service_topics::ServiceTopic;
 use crate::ros2::event_schema;
@@ -38,8 +39,7 @@ pub fn types(channel: &Channel, types: &Types) -> Result<EventTypes, String> {
         let event = event_schema(types, &service).map_err(|error| error.to_string())?;
         Ok::<_, String>(EventTypes { service: Arc::new(service), event })
     };
-    let known = types.library().service_in(Generation::Ros2, &name);
-    let known = known.map_err(|error| error.to_string()).and_then(complete);
+    let known = known(&topic, &name, types).map_err(|error| error.to_string()).and_then(complete);
     if known.as_ref().is_ok_and(|known| has_sum(&known.event, sum)) {
         return known;
     }
@@ -57,16 +57,22 @@ pub fn types(channel: &Channel, types: &Types) -> Result<EventTypes, String> {
     }
 }
 
+/// The service as it is known here. Those of an action follow from it.
+fn known(topic: &ServiceTopic, name: &TypeName, types: &Types) -> Result<ServiceSchema, ResolveError> {
+    let action = topic.action().and_then(|action| TypeName::parse(&action.type_name?));
+    let Some(action) = action else { return types.library().service_in(Generation::Ros2, name) };
+    let [send_goal, get_result] = types.library().action_services_in(Generation::Ros2, &action)?;
+    Ok(if topic.type_name == send_goal.ros2_name { send_goal } else { get_result })
+}
+
 /// The service from the definition of its events in the bag.
 fn defined(channel: &Channel, name: &TypeName, ros2_name: &str) -> Option<ServiceSchema> {
     let text = std::str::from_utf8(&channel.schema.data).ok()?;
     let event = Schema::from_full_text_in(Generation::Ros2, &name.with_suffix("_Event"), text).ok()?;
     let half = |field: &str, suffix: &str| {
         let position = event.def.fields.iter().position(|one| one.name == field)?;
-        let mut half = Schema::clone(event.parts.get(position)?.as_ref()?);
         // Messages and halves of services have the same form in definitions, but not the same names.
-        half.def.ros2_name = format!("{ros2_name}_{suffix}");
-        Some(Arc::new(half))
+        Some(action_names::named(event.parts.get(position)?.as_ref()?, &format!("{ros2_name}_{suffix}")))
     };
     Some(ServiceSchema {
         generation: Generation::Ros2,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use runnel_bag::Message;
 
 use super::prefetch::{Next, Prefetch};
+use super::sent_order::{MessageOrder, SentOrder};
 use crate::bag::inputs::{Found, Inputs, Read, Wanted};
 
 /// The thread that reads.
@@ -19,9 +20,16 @@ pub struct Source {
 pub struct Reading(Arc<Prefetch>);
 
 impl Source {
-    /// Reads these bags.
-    pub fn new(mut inputs: Inputs) -> Self {
-        Self::spawn(move |wanted, prefetch| prefetch.fill(inputs.messages(wanted).map(detached)))
+    /// Reads these bags, in this order. `window` is that of [`SentOrder`].
+    pub fn new(mut inputs: Inputs, order: MessageOrder, window: usize) -> Self {
+        Self::spawn(move |wanted, prefetch| {
+            let messages = inputs.messages(wanted).map(detached);
+            let range = (wanted.start.unwrap_or_default(), wanted.end.unwrap_or(u64::MAX));
+            match order {
+                MessageOrder::Received => prefetch.fill(messages),
+                MessageOrder::Sent => prefetch.fill(SentOrder::new(messages, window, range)),
+            }
+        })
     }
 
     fn spawn(mut read: impl FnMut(&Wanted, &Prefetch) + Send + 'static) -> Self {

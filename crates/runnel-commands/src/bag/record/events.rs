@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, absolute};
+use std::time::{Duration, Instant};
 
 use runnel::msgs::rosbag2_interfaces::msg::{
     MessagesLostEvent, MessagesLostEventTopicStat as TopicStat, WriteSplitEvent,
@@ -16,14 +17,24 @@ use crate::error::CliError;
 pub const WRITE_SPLIT: &str = "/events/write_split";
 pub const MESSAGES_LOST: &str = "/events/rosbag2_messages_lost";
 
+/// Highest rate at which losses may be requested, as in `ros2 bag record`.
+const MOST_RATE: f64 = 1000.0;
+
 /// Events that wait for their subscribers.
 const DEPTH: usize = 10;
+
+/// How often losses are published; `None` for never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossPeriod(Option<Duration>);
 
 /// The publishers of the events.
 pub struct Events {
     node_name: String,
     splits: Publisher<WriteSplitEvent>,
     losses: Publisher<MessagesLostEvent>,
+    loss_period: LossPeriod,
+    /// When losses were published last.
+    published: Option<Instant>,
     reported: Losses,
 }
 
@@ -42,11 +53,13 @@ impl Events {
     ///
     /// # Errors
     /// When they cannot be created.
-    pub fn new(node: &Node) -> Result<Self, CliError> {
+    pub fn new(node: &Node, loss_period: LossPeriod) -> Result<Self, CliError> {
         Ok(Self {
             node_name: node.full_name().to_owned(),
             splits: node.create_publisher(WRITE_SPLIT, QoS::keep_last(DEPTH))?,
             losses: node.create_publisher(MESSAGES_LOST, QoS::keep_last(DEPTH))?,
+            loss_period,
+            published: None,
             reported: Losses::default(),
         })
     }
@@ -62,13 +75,42 @@ impl Events {
         _ = self.splits.publish(event);
     }
 
-    /// Publishes the losses since the last call, if there are any.
-    pub fn publish_losses(&mut self, progress: &Progress) {
+    /// Publishes the losses since the last time if it is time to do so, and there are any.
+    pub fn publish_losses(&mut self, progress: impl FnOnce() -> Progress) {
+        let Self { loss_period: LossPeriod(Some(period)), published, .. } = self else { return };
+        if published.is_some_and(|published| published.elapsed() < *period) {
+            return;
+        }
+        *published = Some(Instant::now());
+        let progress = progress();
         let messages_lost_statistics = self.reported.update(&progress.topics);
         if !messages_lost_statistics.is_empty() {
             let event = MessagesLostEvent { node_name: self.node_name.clone(), messages_lost_statistics };
             // As above.
             _ = self.losses.publish(event);
+        }
+    }
+}
+
+impl Default for LossPeriod {
+    fn default() -> Self {
+        Self(Some(Duration::from_secs(1)))
+    }
+}
+
+impl LossPeriod {
+    /// The period of a rate as `ros2 bag record` takes it: 0 is never.
+    ///
+    /// # Errors
+    /// When the text is no such rate.
+    pub fn of_rate(text: &str) -> Result<Self, String> {
+        match text.parse::<f64>() {
+            Ok(0.0) => Ok(Self(None)),
+            // A period that is too long is never over.
+            Ok(rate) if rate > 0.0 && rate <= MOST_RATE => {
+                Ok(Self(Duration::try_from_secs_f64(1.0 / rate).ok()))
+            }
+            _ => Err(format!("expected a number from 0 to {MOST_RATE}")),
         }
     }
 }
@@ -109,6 +151,15 @@ fn full_path(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_have_a_period() {
+        let period = |text: &str| LossPeriod::of_rate(text).ok().map(|LossPeriod(period)| period);
+        assert_eq!((period("4"), period("0")), (Some(Some(Duration::from_millis(250))), Some(None)));
+        for text in ["-1", "1001", "nan", "x", ""] {
+            assert_eq!(period(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn each_loss_is_reported_once() {

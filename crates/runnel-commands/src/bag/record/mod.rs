@@ -1,6 +1,7 @@
 //! `runnel bag record`
 
 mod arguments;
+mod begun_bags;
 mod events;
 mod output;
 mod recorder;
@@ -10,12 +11,16 @@ mod services;
 mod sink;
 mod topic_selection;
 
+use std::path::PathBuf;
+
 use runnel::{Context, Graphs, Node};
 
 pub use arguments::{
-    Args, COMPRESSION, CompressionArgs, LimitArgs, OutputArgs, RecordStorage, SnapshotArgs, TopicArgs,
-    message_type,
+    AcceptedArgs, Args, COMPRESSION, CompressionArgs, LimitArgs, OutputArgs, RecordStorage, SnapshotArgs,
+    TopicArgs, custom_data, message_type, repeated,
 };
+use begun_bags::BegunBags;
+pub use events::LossPeriod;
 use events::{Events, MESSAGES_LOST, WRITE_SPLIT};
 use recorder::Recorder;
 pub use recorder::{has_sum, stored};
@@ -34,8 +39,9 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     let mut plan = args.plan(cli)?;
     let context = plan.open(cli)?;
     let node = node(cli, &context, plan.node_name.as_deref())?;
-    let bags = plan.bags(context.graphs());
-    let events = (context.graphs() != Graphs::Ros1).then(|| Events::new(&node)).transpose()?;
+    let bags = plan.bags(context.graphs())?;
+    let events =
+        (context.graphs() != Graphs::Ros1).then(|| Events::new(&node, plan.loss_period)).transpose()?;
     if events.is_some() {
         // What this recorder itself says is recorded only if it is named.
         let topics = &mut plan.options.topics;
@@ -48,7 +54,7 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
     recorder.control().set_paused(plan.is_paused);
     let _services = Services::start(&node, recorder.control(), plan.snapshot_topic.as_deref())?;
     if !plan.is_quiet {
-        if let Some(why) = output::cached_write_path(folder(plan.place.path())) {
+        if let Some(why) = output::cached_write_path(folder(plan.destination.path())) {
             cli.output.note(&format!("the bag is written through the page cache: {why}"));
         }
         let files = recorder.progress().files;
@@ -58,8 +64,11 @@ pub fn run(args: Args, cli: &CliContext) -> Result<(), CliError> {
             cli.output.note(&format!("recording into memory; the service {service} writes it to a bag"));
         }
     }
+    let files = recorder.progress().files;
+    let begun = plan.announces_files.then(|| BegunBags::new(&node, files.first().map(PathBuf::as_path)));
+    let begun = begun.transpose()?;
     let terminal = TerminalUse { is_quiet: plan.is_quiet, reads_keys: plan.reads_keys };
-    Running::new(cli, terminal, events).record(&context, node, recorder)
+    Running::new(cli, terminal, events, begun).record(&context, node, recorder)
 }
 
 /// The node of the recorder. In ROS 1, a second node of one name would end the first.

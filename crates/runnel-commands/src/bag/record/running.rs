@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use runnel::{Context, Node};
 
+use super::begun_bags::BegunBags;
 use super::events::Events;
 use super::recorder::{Progress, Recorder};
 use super::report::Speed;
@@ -38,12 +39,19 @@ pub struct Running<'a> {
     started: Instant,
     /// The events of the ROS 2 graph.
     events: Option<Events>,
+    /// What publishes the names of bags.
+    begun: Option<BegunBags>,
 }
 
 impl<'a> Running<'a> {
     /// A recording that begins now.
-    pub fn new(cli: &'a CliContext, terminal: TerminalUse, events: Option<Events>) -> Self {
-        Self { cli, terminal, started: Instant::now(), events }
+    pub fn new(
+        cli: &'a CliContext,
+        terminal: TerminalUse,
+        events: Option<Events>,
+        begun: Option<BegunBags>,
+    ) -> Self {
+        Self { cli, terminal, started: Instant::now(), events, begun }
     }
 
     /// Records until Ctrl-C or a limit, and completes the bag.
@@ -82,6 +90,10 @@ impl<'a> Running<'a> {
             recorder.step()?;
             for split in recorder.take_splits() {
                 self.events.iter().for_each(|events| events.publish_split(&split));
+                self.begun.iter().for_each(|begun| begun.publish(&split.opened));
+            }
+            if let Some(events) = &mut self.events {
+                events.publish_losses(|| recorder.progress());
             }
             if keys.as_ref().and_then(Keys::pressed) == Some(PAUSE) {
                 control.set_paused(!control.is_paused());
@@ -89,11 +101,7 @@ impl<'a> Running<'a> {
             }
             if reported.is_none_or(|reported| reported.elapsed() >= REPORT_PERIOD) {
                 reported = Some(Instant::now());
-                let progress = recorder.progress();
-                if let Some(events) = &mut self.events {
-                    events.publish_losses(&progress);
-                }
-                self.report(&progress, &mut speed, shows_line, control.is_paused())?;
+                self.report(&recorder.progress(), &mut speed, shows_line, control.is_paused())?;
             }
             context.sleep_wall(STEP)?;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use regex_lite::Regex;
 use runnel::core::schema::TypeName;
 
+use crate::bag::action_topics::PartOfAction;
 use crate::bag::service_topics::is_event_topic;
 use crate::graphs::{Topic, Topics, is_hidden};
 
@@ -17,6 +18,8 @@ pub struct TopicSelection {
     pub all: bool,
     /// The events of all services whose introspection is enabled.
     pub all_services: bool,
+    /// The topics of all actions, and the events of their services if introspection is enabled.
+    pub all_actions: bool,
     /// Topics with a match of one of these.
     pub regexes: Vec<Regex>,
     /// Topics of these types.
@@ -31,13 +34,18 @@ pub struct TopicSelection {
     pub excluded_types: Vec<TypeName>,
     /// Also ROS 2 topics with a name part that begins with an underscore, which only `names` selects otherwise.
     pub hidden: bool,
+    /// Also topics without a publisher.
+    pub unpublished: bool,
+    /// Without topics that have no subscriber.
+    pub without_leaves: bool,
 }
 
 impl TopicSelection {
     /// Whether topics are selected that have to be discovered.
     pub fn discovers(&self) -> bool {
         let has_patterns = !self.regexes.is_empty() || !self.types.is_empty();
-        self.all || self.all_services || has_patterns || self.node.is_some()
+        let has_all = self.all || self.all_services || self.all_actions;
+        has_all || has_patterns || self.node.is_some()
     }
 
     /// Whether a topic is left out, whatever selects it.
@@ -52,8 +60,10 @@ impl TopicSelection {
     }
 
     fn selects(&self, name: &str, topic: &Topic) -> bool {
-        let mut sides = topic.sides();
-        if self.excludes(name) || !sides.any(|(_, side)| !side.publishers.is_empty()) {
+        let has_publisher = topic.sides().any(|(_, side)| !side.publishers.is_empty());
+        let has_subscriber = topic.sides().any(|(_, side)| !side.subscribers.is_empty());
+        let is_used = has_publisher || (self.unpublished && has_subscriber);
+        if self.excludes(name) || !is_used || (self.without_leaves && !has_subscriber) {
             return false;
         }
         if has_type(topic, &self.excluded_types) {
@@ -63,13 +73,20 @@ impl TopicSelection {
         self.matches(name, topic) || self.node.as_ref().is_some_and(is_subscribed)
     }
 
-    /// Whether a topic is one of all, or matches. Events of services are hidden topics, which are selected as services.
+    /// Whether a topic is one of all, or matches. Topics of actions and events of services are hidden topics, which are
+    /// selected as actions and services.
     fn matches(&self, name: &str, topic: &Topic) -> bool {
-        let is_event = is_event_topic(name);
-        let is_shown = is_event || self.hidden || topic.ros1.is_some() || !is_hidden(name);
-        let is_one_of_all = if is_event { self.all_services } else { self.all };
-        let is_match = || self.regexes.iter().any(|regex| regex.is_match(name));
-        is_shown && (is_one_of_all || is_match() || has_type(topic, &self.types))
+        let (is_event, is_of_action) = (is_event_topic(name), PartOfAction::of(name).is_some());
+        let is_shown = self.hidden || topic.ros1.is_some() || !is_hidden(name);
+        let is_one_of_all = match (is_of_action, is_event) {
+            (true, _) if self.all_actions => true,
+            (true, true) => false,
+            (false, true) => self.all_services,
+            (_, false) => self.all && is_shown,
+        };
+        let is_match =
+            || self.regexes.iter().any(|regex| regex.is_match(name)) || has_type(topic, &self.types);
+        is_one_of_all || ((is_shown || is_event || is_of_action) && is_match())
     }
 }
 
@@ -82,6 +99,7 @@ fn has_type(topic: &Topic, types: &[TypeName]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bag::action_topics::topics_of;
     use crate::bag::service_topics::event_topic;
     use crate::graphs::tests::graph;
 
@@ -115,6 +133,14 @@ mod tests {
     }
 
     #[test]
+    fn topics_without_publishers_or_subscribers_are_selected_as_requested() {
+        let all = TopicSelection { all: true, ..TopicSelection::default() };
+        let unpublished = TopicSelection { unpublished: true, ..all.clone() };
+        assert_eq!(selected(unpublished), "/cmd_vel /odom /robot/scan /scan");
+        assert_eq!(selected(TopicSelection { without_leaves: true, ..all }), "/odom");
+    }
+
+    #[test]
     fn regex_matches_anywhere_in_the_name() {
         let of =
             |text: &str| selected(TopicSelection { regexes: regexes(text), ..TopicSelection::default() });
@@ -135,6 +161,23 @@ mod tests {
         let excluded_names = [event_topic("/add")].into();
         assert_eq!(selected(TopicSelection { excluded_names, ..services }), "");
         assert_eq!(selected(TopicSelection { regexes: regexes("^/add"), ..none }), "/add/_service_event");
+    }
+
+    #[test]
+    fn topics_of_actions_are_selected_as_actions() {
+        let mut topics = Topics::default();
+        let calls = "rt/f/_action/send_goal/_service_event";
+        topics.add_ros2(&graph(&[(calls, 1, true), ("rt/f/_action/status", 1, true), ("rt/scan", 1, true)]));
+        let selected = |selection: TopicSelection| selection.select(&topics).join(" ");
+        let none = TopicSelection::default();
+        assert_eq!(selected(TopicSelection { all: true, all_services: true, ..none.clone() }), "/scan");
+        let both = "/f/_action/send_goal/_service_event /f/_action/status";
+        let actions = TopicSelection { all_actions: true, ..none.clone() };
+        assert!(actions.discovers());
+        assert_eq!(selected(actions.clone()), both);
+        assert_eq!(selected(TopicSelection { regexes: regexes("^/f"), ..none }), both);
+        let excluded_names = topics_of("/f").collect();
+        assert_eq!(selected(TopicSelection { excluded_names, ..actions }), "");
     }
 
     #[test]

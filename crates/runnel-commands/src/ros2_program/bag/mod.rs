@@ -71,7 +71,6 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), Failure> {
     match command {
         Command::Record(args) => {
             args.log.apply();
-            args.notes().for_each(|note| cli.output.note(note));
             Ok(bag::record::run(args.of_runnel()?, cli)?)
         }
         Command::Play(args) => {

@@ -25,11 +25,19 @@ pub struct RecordArgs {
     #[arg(long, value_name = "SERVICE", num_args = 1..)]
     services: Vec<String>,
 
+    /// Record the topics in this YAML file, with the types in it
+    #[arg(long, value_name = "FILE")]
+    static_topics_path: Option<PathBuf>,
+
+    /// Record these actions: feedback, status, and the calls of their services if introspection is enabled
+    #[arg(long, value_name = "ACTION", num_args = 1..)]
+    actions: Vec<String>,
+
     /// Record topics of these types
     #[arg(long, value_name = "TYPE", num_args = 1.., value_parser = record::message_type)]
     topic_types: Vec<TypeName>,
 
-    /// Record all topics, and the calls of all services
+    /// Record all topics and actions, and the calls of all services
     #[arg(short, long)]
     all: bool,
 
@@ -41,11 +49,15 @@ pub struct RecordArgs {
     #[arg(long)]
     all_services: bool,
 
-    /// Record topics and services that match this regular expression
+    /// Record all actions
+    #[arg(long)]
+    all_actions: bool,
+
+    /// Record topics, services and actions that match this regular expression
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = quantity::regex)]
     regex: Vec<regex_lite::Regex>,
 
-    /// Leave out topics and services that match this regular expression
+    /// Leave out topics, services and actions that match this regular expression
     #[arg(short = 'x', long, alias = "exclude", value_name = "REGEX", value_parser = quantity::regex)]
     exclude_regex: Vec<regex_lite::Regex>,
 
@@ -61,9 +73,21 @@ pub struct RecordArgs {
     #[arg(long, value_name = "SERVICE", num_args = 1..)]
     exclude_services: Vec<String>,
 
+    /// Leave out these actions
+    #[arg(long, value_name = "ACTION", num_args = 1..)]
+    exclude_actions: Vec<String>,
+
     /// Also record hidden topics
     #[arg(long)]
     include_hidden_topics: bool,
+
+    /// Also record topics that have no publisher yet
+    #[arg(long)]
+    include_unpublished_topics: bool,
+
+    /// Do not record topics without a subscriber
+    #[arg(long)]
+    ignore_leaf_topics: bool,
 
     /// Do not record topics that appear later
     #[arg(long)]
@@ -120,6 +144,26 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME")]
     node_name: Option<String>,
 
+    /// Store these texts in the metadata
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = record::custom_data)]
+    custom_data: Vec<(String, String)>,
+
+    /// How many of the last messages of each transient local publisher of a topic later files begin with, if not 1
+    #[arg(long, value_name = "TOPIC[=DEPTH]", num_args = 1.., value_parser = record::repeated)]
+    repeat_transient_local: Vec<(String, usize)>,
+
+    /// Accepted; later files begin with the last messages of all of them
+    #[arg(long)]
+    repeat_all_transient_local: bool,
+
+    /// Publish lost messages on /events/rosbag2_messages_lost at most this many times a second, 0 for never [default: 1]
+    #[arg(long = "stats_max_publishing_rate", alias = "stats-max-publishing-rate", value_name = "HZ", value_parser = record::LossPeriod::of_rate)]
+    stats_max_publishing_rate: Option<record::LossPeriod>,
+
+    // Refused: no format has settings.
+    #[arg(long, value_name = "FILE", hide = true)]
+    storage_config_file: Option<PathBuf>,
+
     #[command(flatten)]
     compression: record::CompressionArgs,
 
@@ -136,25 +180,6 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Notes about options without meaning here, one a line.
-    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
-        let notes = [
-            (
-                self.polling_interval.is_some(),
-                "--polling-interval has no meaning here: topics are looked for every 100 ms",
-            ),
-            (
-                self.compression_queue_size.is_some(),
-                "--compression-queue-size has no meaning here: memory has two chunks for each thread",
-            ),
-            (
-                self.compression_threads_priority.is_some(),
-                "--compression-threads-priority has no meaning here: threads have the priority of the program",
-            ),
-        ];
-        notes.into_iter().filter_map(|(is_given, note)| is_given.then_some(note))
-    }
-
     /// The same as arguments of `runnel bag record`.
     ///
     /// # Errors
@@ -169,6 +194,11 @@ impl RecordArgs {
             );
             return Err(Failure::usage(why));
         }
+        if self.storage_config_file.is_some() {
+            let why = "--storage-config-file is not supported: the files have no such settings. Try: --compression-mode, \
+                       --storage-preset-profile";
+            return Err(Failure::usage(why.to_owned()));
+        }
         Ok(record::Args {
             topics: record::TopicArgs {
                 topics: [self.topics, self.more_topics].concat(),
@@ -176,13 +206,19 @@ impl RecordArgs {
                 regex: self.regex,
                 topic_types: self.topic_types,
                 services: self.services,
-                // As in the original, all are topics and services.
+                actions: self.actions,
+                // As in the original, all are topics, services and actions.
                 all_services: self.all || self.all_services,
+                all_actions: self.all || self.all_actions,
                 exclude: self.exclude_regex,
                 exclude_topics: self.exclude_topics,
                 exclude_topic_types: self.exclude_topic_types,
                 exclude_services: self.exclude_services,
+                exclude_actions: self.exclude_actions,
                 include_hidden_topics: self.include_hidden_topics,
+                include_unpublished_topics: self.include_unpublished_topics,
+                ignore_leaf_topics: self.ignore_leaf_topics,
+                static_topics_path: self.static_topics_path,
                 no_discovery: self.no_discovery,
                 qos_profile_overrides_path: self.qos_profile_overrides_path,
                 ..record::TopicArgs::default()
@@ -191,6 +227,8 @@ impl RecordArgs {
                 output_name: self.output,
                 storage: Some(record::RecordStorage::Rosbag2),
                 shared_compression: self.compression,
+                custom_data: self.custom_data,
+                repeat_transient_local: self.repeat_transient_local,
                 ..record::OutputArgs::default()
             },
             limits: record::LimitArgs {
@@ -205,6 +243,12 @@ impl RecordArgs {
             disable_keyboard_controls: self.disable_keyboard_controls,
             use_sim_time: self.use_sim_time,
             node_name: self.node_name,
+            accepted: record::AcceptedArgs {
+                polling_interval: self.polling_interval,
+                compression_queue_size: self.compression_queue_size,
+                compression_threads_priority: self.compression_threads_priority,
+            },
+            stats_max_publishing_rate: self.stats_max_publishing_rate,
             ..record::Args::default()
         })
     }

@@ -14,8 +14,9 @@ fn parsed(line: &str) -> Result<Command, String> {
 
 fn record(line: &str) -> Result<(bag::record::Args, Vec<&'static str>), String> {
     let Command::Record(args) = parsed(&format!("record -a {line}"))? else { panic!("another command") };
-    let notes = args.notes().collect();
-    Ok((args.of_runnel().map_err(|failure| failure.to_string())?, notes))
+    let args = args.of_runnel().map_err(|failure| failure.to_string())?;
+    let notes = args.accepted.notes().collect();
+    Ok((args, notes))
 }
 
 fn played_bags(line: &str) -> Result<Vec<PathBuf>, String> {
@@ -40,7 +41,26 @@ fn recorder_has_the_options_of_the_original() {
         let (_, notes) = record(option).expect("sound");
         assert!(notes.len() == 1 && notes[0].starts_with(name), "{option}: {notes:?}");
     }
-    for refused in ["-f json", "-s sqlite3", "--log-level loud", "--compression-threads 1000"] {
+    let line = "--custom-data a=b c=d=e --repeat-transient-local /map=3 /tf_static --stats_max_publishing_rate 0 \
+                --include-unpublished-topics --ignore-leaf-topics --all-actions --exclude-actions /fib";
+    let (args, _) = record(line).expect("sound");
+    let texts =
+        |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect::<Vec<_>>();
+    assert_eq!(args.output.custom_data, texts(&[("a", "b"), ("c", "d=e")]));
+    assert_eq!(args.output.repeat_transient_local, [("/map".to_owned(), 3), ("/tf_static".to_owned(), 1)]);
+    assert!(
+        args.topics.include_unpublished_topics && args.topics.ignore_leaf_topics && args.topics.all_actions
+    );
+    for refused in [
+        "--custom-data x",
+        "--repeat-transient-local /map=0",
+        "--stats_max_publishing_rate -1",
+        "--storage-config-file x.yaml",
+        "-f json",
+        "-s sqlite3",
+        "--log-level loud",
+        "--compression-threads 1000",
+    ] {
         assert!(record(refused).is_err(), "{refused}");
     }
 }

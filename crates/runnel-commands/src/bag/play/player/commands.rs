@@ -62,13 +62,17 @@ impl Player {
         is_valid
     }
 
-    /// Goes on at a log time, not before the start of the range.
+    /// Goes on at a log time, not before the start of the range. What late subscribers would have got from before comes first.
     pub(super) fn seek(&mut self, log_time: u64) {
         let start = log_time.max(self.range.0);
+        let kept = self.cursor.kept_before(&self.kept, start, || self.context.ok());
+        kept.iter().for_each(|found| _ = self.delivery.publish(found));
         self.cursor.seek((start, self.range.1));
         self.last = start;
         self.has_paused = false;
         self.stepping.finish();
+        self.rate_control.iter().for_each(|control| control.begin_at(start));
+        self.read_splits.iter_mut().for_each(|splits| splits.seek(start));
         self.schedule.jump(start, clock::monotonic());
         self.progress.refresh();
     }

@@ -1,11 +1,13 @@
 //! Arguments of `runnel bag record`.
 
+mod accepted;
 mod compression;
 mod limits;
 mod notes;
 mod output;
 mod plan;
 mod snapshot;
+mod static_topics;
 #[cfg(test)]
 mod tests;
 mod topics;
@@ -14,13 +16,15 @@ use std::time::Duration;
 
 use runnel::core::schema::Generation;
 
+pub use accepted::AcceptedArgs;
 pub use compression::CompressionArgs;
 pub use limits::LimitArgs;
-pub use output::{OutputArgs, RecordStorage};
+pub use output::{OutputArgs, RecordStorage, custom_data, repeated};
 pub use plan::Plan;
 pub use snapshot::SnapshotArgs;
 pub use topics::{TopicArgs, message_type};
 
+use super::events::LossPeriod;
 use super::recorder::Options;
 use super::sink::{DiskFull, SinkOptions};
 use crate::bag::qos_overrides;
@@ -69,6 +73,14 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub node_name: Option<String>,
 
+    /// Publish lost messages on /events/rosbag2_messages_lost at most this many times a second, 0 for never [default: 1]
+    #[arg(long, alias = "stats_max_publishing_rate", value_name = "HZ", value_parser = LossPeriod::of_rate)]
+    pub stats_max_publishing_rate: Option<LossPeriod>,
+
+    /// Publish the name of each bag that begins on the ROS 1 topic begin_write
+    #[arg(long)]
+    pub publish: bool,
+
     /// Show nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
@@ -85,6 +97,9 @@ pub struct Args {
     pub chunksize: Option<u64>,
 
     #[command(flatten)]
+    pub accepted: AcceptedArgs,
+
+    #[command(flatten)]
     pub filter: GraphFilter,
 
     #[command(flatten)]
@@ -97,33 +112,43 @@ impl Args {
     /// # Errors
     /// When they contradict each other, a name is not valid, or the file of QoS cannot be read.
     pub fn plan(self, cli: &CliContext) -> Result<Plan, CliError> {
-        let place = self.output.place()?;
-        self.check_generation(place.only())?;
+        let destination = self.output.destination()?;
+        self.check_generation(destination.only())?;
         self.check_sequence()?;
         if !self.quiet {
             self.notes(cli).into_iter().for_each(|note| cli.output.note(note));
         }
         let resolved = |name: &String| cli.resolve(name);
+        let static_topics = static_topics::read(self.topics.static_topics_path.as_deref())?;
+        let repeated = self.output.repeat_transient_local.iter();
+        let repeated = repeated.map(|(topic, depth)| Ok((cli.resolve(topic)?, *depth)));
         Ok(Plan {
+            custom_data: self.output.custom_data(&destination)?,
+            output_dir: self.output.output_dir.clone(),
             options: Options {
-                topics: self.topics.selection(cli)?,
+                topics: self.topics.selection(cli, static_topics.keys())?,
+                static_topics,
                 depth: self.limits.queue.unwrap_or(1000),
                 qos_overrides: qos_overrides::read(self.topics.qos_profile_overrides_path.as_deref())?,
                 sink: SinkOptions {
                     limits: self.limits.limits(cli)?,
-                    only: place.only(),
-                    memory: self.snapshot.memory(),
+                    only: destination.only(),
+                    memory: self.snapshot.memory()?,
                     disk_full: self.output.disk_full.unwrap_or_default(),
+                    min_space: self.output.min_space.filter(|bytes| *bytes > 0),
+                    repeated: repeated.collect::<Result<_, CliError>>()?,
                 },
                 max_loss: self.output.max_loss.unwrap_or(Duration::from_secs(1)),
                 sim_time: self.use_sim_time,
                 discovery: !self.topics.no_discovery,
                 udp: self.udp,
             },
-            place,
+            destination,
             retention: self.limits.retention(),
             snapshot_topic: self.snapshot.snapshot_topic.as_ref().map(resolved).transpose()?,
             node_name: self.node_name,
+            loss_period: self.stats_max_publishing_rate.unwrap_or_default(),
+            announces_files: self.publish,
             is_quiet: self.quiet,
             is_paused: self.start_paused,
             reads_keys: !self.disable_keyboard_controls,

@@ -9,8 +9,9 @@ const LARGEST_BUFFER: u64 = 1000;
 impl Args {
     /// The notes, one a line.
     pub fn notes(&self, cli: &CliContext) -> Vec<&'static str> {
-        let mut notes: Vec<_> = self.output.shared_compression.notes().collect();
-        let is_buffered = self.snapshot.max_cache_size.is_some() && !self.snapshot.snapshot_mode;
+        let mut notes: Vec<_> = self.output.shared_compression.notes().chain(self.accepted.notes()).collect();
+        let cache = self.snapshot.max_cache_size.is_some() || self.snapshot.max_cache_duration.is_some();
+        let is_buffered = cache && !self.snapshot.snapshot_mode;
         if cli.is_runnel() && self.buffsize.is_some_and(|megabytes| megabytes > LARGEST_BUFFER) {
             notes.push(
                 "-b has no meaning here: it is the buffer of rosbag, in MB. To begin another bag at a size, try: \

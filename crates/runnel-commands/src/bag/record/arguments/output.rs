@@ -1,5 +1,6 @@
 //! Arguments that say where a recording is written, and how.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::bag::record::sink::DiskFull;
 use crate::bag::storage::{ChunkCompression, CompressionSettings, Storage};
 use crate::error::CliError;
 
+/// Most messages of a publisher with which a bag begins.
+const MOST_REPEATED: usize = 1000;
+
 /// Where a recording is written, and how.
 #[derive(Debug, Default, clap::Args)]
 pub struct OutputArgs {
@@ -25,6 +29,10 @@ pub struct OutputArgs {
     /// Write to this name with the date behind it
     #[arg(short = 'o', long, value_name = "PREFIX", conflicts_with = "output_name", help_heading = OUTPUT)]
     pub output_prefix: Option<String>,
+
+    /// Folder of the bag, which is created if it is missing [default: the current one]
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath, help_heading = OUTPUT)]
+    pub output_dir: Option<PathBuf>,
 
     /// Format of the bag [default: that of the name, or mcap]
     #[arg(short, long, value_name = "FORMAT", help_heading = OUTPUT)]
@@ -53,6 +61,23 @@ pub struct OutputArgs {
     #[arg(long, value_name = "SECONDS", value_parser = quantity::positive_duration, help_heading = OUTPUT)]
     pub max_loss: Option<Duration>,
 
+    /// Store these texts in the metadata of the bag, in MCAP files and folders
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = custom_data, help_heading = OUTPUT)]
+    pub custom_data: Vec<(String, String)>,
+
+    /// End when less than this is free on the disk, such as 1G, or remove old bags with --disk-full drop-oldest
+    #[arg(short = 'L', long, value_name = "SIZE", value_parser = quantity::space, help_heading = OUTPUT)]
+    pub min_space: Option<u64>,
+
+    /// How many of the last messages of each transient local or latched publisher of a topic later bags begin with
+    /// [default: 1]
+    #[arg(long, value_name = "TOPIC[=DEPTH]", num_args = 1.., value_parser = repeated, help_heading = OUTPUT)]
+    pub repeat_transient_local: Vec<(String, usize)>,
+
+    // Accepted: each bag begins with them.
+    #[arg(long, alias = "repeat-all-transient-local", hide = true)]
+    pub repeat_latched: bool,
+
     /// What to do when the disk is full [default: stop]
     #[arg(long, value_name = "POLICY", help_heading = OUTPUT)]
     pub disk_full: Option<DiskFull>,
@@ -71,14 +96,14 @@ pub enum RecordStorage {
 
 /// Where a recording is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// To files of this name, which lacks number and extension.
     Files(PathBuf, Format),
     /// To the files of this folder.
     Folder(PathBuf, CompressionSettings),
 }
 
-impl Place {
+impl Destination {
     /// The name, without number and extension.
     pub fn path(&self) -> &Path {
         match self {
@@ -96,12 +121,32 @@ impl Place {
     }
 }
 
+/// A text of the user by its key: `KEY=VALUE`.
+///
+/// # Errors
+/// When it is none.
+pub fn custom_data(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| "expected KEY=VALUE".to_owned())
+}
+
+/// A topic and how many of its messages are repeated: `TOPIC` or `TOPIC=DEPTH`.
+///
+/// # Errors
+/// When it is none.
+pub fn repeated(text: &str) -> Result<(String, usize), String> {
+    let (topic, depth) = text.split_once('=').unwrap_or((text, "1"));
+    let depth = depth.parse().ok().filter(|depth| (1..=MOST_REPEATED).contains(depth));
+    let expected = || format!("expected TOPIC or TOPIC=DEPTH with a depth from 1 to {MOST_REPEATED}");
+    depth.filter(|_| !topic.is_empty()).map(|depth| (topic.to_owned(), depth)).ok_or_else(expected)
+}
+
 impl OutputArgs {
     /// Where to write.
     ///
     /// # Errors
     /// When the arguments contradict each other.
-    pub fn place(&self) -> Result<Place, CliError> {
+    pub fn destination(&self) -> Result<Destination, CliError> {
         let compression = self.chunk_compression()?;
         let settings = |storage: Storage| {
             let (compression, threads) =
@@ -110,26 +155,41 @@ impl OutputArgs {
         };
         let storage = match self.storage {
             Some(RecordStorage::Rosbag2) => {
-                let path = self.base_name(BaseName::Rosbag2Date).at(clock::realtime());
-                return Ok(Place::Folder(path, settings(Storage::Mcap)?));
+                let path = self.path(BaseName::Rosbag2Date);
+                return Ok(Destination::Folder(path, settings(Storage::Mcap)?));
             }
             Some(RecordStorage::Mcap) => Some(Storage::Mcap),
             Some(RecordStorage::Rosbag) => Some(Storage::Rosbag),
             None => None,
         };
-        let path = self.base_name(BaseName::Date(String::new())).at(clock::realtime());
+        let path = self.path(BaseName::Date(String::new()));
         let storage = Storage::for_file(storage, &path)?;
         let has_extension = Storage::of(&path).is_some();
         let base = if has_extension { path.with_extension("") } else { path };
-        Ok(Place::Files(base, (storage, settings(storage)?)))
+        Ok(Destination::Files(base, (storage, settings(storage)?)))
     }
 
-    fn base_name(&self, default: BaseName) -> BaseName {
-        match (&self.output_name, &self.output_prefix) {
+    /// The name of the bag, without number and extension.
+    fn path(&self, default: BaseName) -> PathBuf {
+        let name = match (&self.output_name, &self.output_prefix) {
             (Some(name), _) => BaseName::Exact(name.clone()),
             (None, Some(prefix)) => BaseName::Date(prefix.clone()),
             (None, None) => default,
+        };
+        let name = name.at(clock::realtime());
+        self.output_dir.as_ref().map_or_else(|| name.clone(), |folder| folder.join(&name))
+    }
+
+    /// The texts for the metadata. Of several with one key, the last one counts.
+    ///
+    /// # Errors
+    /// When the format has no metadata.
+    pub fn custom_data(&self, destination: &Destination) -> Result<BTreeMap<String, String>, CliError> {
+        if !self.custom_data.is_empty() && destination.only() == Some(Generation::Ros1) {
+            let why = "rosbag 2.0 has no metadata for --custom-data. Try: --storage mcap";
+            return Err(CliError::Usage(why.into()));
         }
+        Ok(self.custom_data.iter().cloned().collect())
     }
 
     /// Whether the bag is compressed, if the arguments do not contradict each other.

@@ -1,10 +1,15 @@
 //! What the arguments of `runnel bag record` mean.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
 use runnel::core::schema::Generation;
 use runnel::{Context, Graphs};
 use runnel_bag::mcap::Profile;
 
-use super::output::Place;
+use super::output::Destination;
+use crate::bag::record::events::LossPeriod;
 use crate::bag::record::output::{OutputFiles, OutputFolder, Retention};
 use crate::bag::record::recorder::Options;
 use crate::bag::record::sink::{Bags, not_held};
@@ -17,13 +22,21 @@ pub struct Plan {
     /// Topics, limits and times.
     pub options: Options,
     /// Where it is written.
-    pub place: Place,
+    pub destination: Destination,
+    /// Texts for the metadata.
+    pub custom_data: BTreeMap<String, String>,
+    /// The folder of the bag, if it is created.
+    pub output_dir: Option<PathBuf>,
     /// Which complete bags are kept.
     pub retention: Retention,
     /// The topic whose messages request snapshots.
     pub snapshot_topic: Option<String>,
     /// Name of the node, if the user chooses it.
     pub node_name: Option<String>,
+    /// How often losses are published.
+    pub loss_period: LossPeriod,
+    /// Whether the names of bags are published in ROS 1.
+    pub announces_files: bool,
     /// Whether only errors are shown.
     pub is_quiet: bool,
     /// Whether it begins paused.
@@ -43,7 +56,7 @@ impl Plan {
     /// When a requested graph cannot be reached, or a topic cannot be recorded.
     pub fn open(&self, cli: &CliContext) -> Result<Context, CliError> {
         let snapshot = GraphSnapshot::open_running(cli, self.filter, &self.discovery)?;
-        let filter = match self.place.only() {
+        let filter = match self.destination.only() {
             Some(Generation::Ros1) if !self.filter.is_only_ros1() => GraphFilter::only_ros1(),
             Some(Generation::Ros2) if snapshot.context().graphs() != Graphs::Ros2 => GraphFilter::only_ros2(),
             _ => return Ok(snapshot.context().clone()),
@@ -53,30 +66,40 @@ impl Plan {
     }
 
     /// The bags of the recording, of these graphs.
-    pub fn bags(&self, graphs: Graphs) -> Box<dyn Bags> {
+    ///
+    /// # Errors
+    /// When their folder cannot be created.
+    pub fn bags(&self, graphs: Graphs) -> Result<Box<dyn Bags>, CliError> {
+        if let Some(folder) = &self.output_dir {
+            let failed = |error| CliError::Failed(format!("folder {}: {error}", folder.display()));
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let custom_data = self.custom_data.clone();
         let profile = match graphs {
             Graphs::Ros1 => Profile::Ros1,
             Graphs::Ros2 => Profile::Ros2,
             Graphs::Both => Profile::None,
         };
-        match &self.place {
-            Place::Files(base, format) => {
-                let files = OutputFiles::new(base.clone(), *format, profile).keeping(self.retention);
+        Ok(match &self.destination {
+            Destination::Files(base, format) => {
+                let files = OutputFiles::new(base.clone(), *format, profile);
+                let files = files.keeping(self.retention).with_custom_data(custom_data);
                 let sink = &self.options.sink;
                 let is_numbered = sink.limits.split || sink.memory.is_some();
                 Box::new(if is_numbered { files.numbered() } else { files })
             }
-            Place::Folder(path, compression) => {
-                Box::new(OutputFolder::new(path.clone(), *compression, self.retention))
+            Destination::Folder(path, compression) => {
+                let folder = OutputFolder::new(path.clone(), *compression, self.retention);
+                Box::new(folder.with_custom_data(custom_data))
             }
-        }
+        })
     }
 
     /// Checks that no named topic is only in the graph that is not recorded, and notes others that will not be.
     fn check_topics(&self, cli: &CliContext, snapshot: &GraphSnapshot) -> Result<(), CliError> {
         let is_published =
             |side: &Option<Side>| side.as_ref().is_some_and(|side| !side.publishers.is_empty());
-        let only = self.place.only();
+        let only = self.destination.only();
         let is_other = |topic: &Topic| match only {
             Some(Generation::Ros1) => !is_published(&topic.ros1) && is_published(&topic.ros2),
             Some(Generation::Ros2) => !is_published(&topic.ros2) && is_published(&topic.ros1),

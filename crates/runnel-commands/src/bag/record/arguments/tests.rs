@@ -6,7 +6,7 @@ use runnel_bag::Compression;
 
 use runnel::QoS;
 
-use super::output::Place;
+use super::output::Destination;
 use super::*;
 use crate::arguments::Arguments;
 use crate::bag::storage::{CompressionSettings, Storage};
@@ -43,14 +43,14 @@ fn topics_are_required_and_resolved() {
 
 #[test]
 fn output_is_named_by_the_user_or_the_date() {
-    let of = |line: &str| plan(line).map(|plan| plan.place);
+    let of = |line: &str| plan(line).map(|plan| plan.destination);
     let files = |name: &str, storage, compression| {
-        Ok(Place::Files(name.into(), (storage, CompressionSettings::from(compression))))
+        Ok(Destination::Files(name.into(), (storage, CompressionSettings::from(compression))))
     };
     assert_eq!(of("-a -O x.bag"), files("x", Storage::Rosbag, Compression::None));
     assert_eq!(of("-a -O x --zstd"), files("x", Storage::Mcap, Compression::Zstd));
     assert_eq!(of("-a -O x.y -s rosbag -j"), files("x.y", Storage::Rosbag, Compression::Bz2));
-    let Ok(Place::Files(day, _)) = of("-a -o day") else { panic!("files") };
+    let Ok(Destination::Files(day, _)) = of("-a -o day") else { panic!("files") };
     assert!(day.to_string_lossy().starts_with("day_2"));
     assert!(refused("-a -O x.bag -s mcap").contains("--storage"));
     assert!(refused("-a -O x.bag --zstd").contains("--lz4"));
@@ -59,9 +59,12 @@ fn output_is_named_by_the_user_or_the_date() {
 
 #[test]
 fn folder_is_named_as_by_ros2_bag() {
-    let of = |line: &str| plan(line).map(|plan| plan.place);
-    assert_eq!(of("-a -s rosbag2 -O x.y"), Ok(Place::Folder(PathBuf::from("x.y"), Compression::None.into())));
-    let Ok(Place::Folder(path, lz4)) = of("-a -s rosbag2 --lz4") else { panic!("a folder") };
+    let of = |line: &str| plan(line).map(|plan| plan.destination);
+    assert_eq!(
+        of("-a -s rosbag2 -O x.y"),
+        Ok(Destination::Folder(PathBuf::from("x.y"), Compression::None.into()))
+    );
+    let Ok(Destination::Folder(path, lz4)) = of("-a -s rosbag2 --lz4") else { panic!("a folder") };
     assert_eq!(lz4, Compression::Lz4.into());
     assert!(path.to_string_lossy().starts_with("rosbag2_2"), "{path:?}");
     assert!(refused("-a -s rosbag2 --ros1").contains("--storage mcap"));
@@ -75,9 +78,58 @@ fn options_of_ros2_bag_have_its_spelling() {
     assert_eq!(topics.into_iter().collect::<Vec<_>>(), ["/a", "/b", "/c"]);
     let all = of("--all-topics --output x.bag --max-bag-size 5 --max-bag-files 3");
     assert!(all.options.topics.all);
-    assert!(matches!(all.place, Place::Files(name, (Storage::Rosbag, _)) if name.as_os_str() == "x"));
+    assert!(
+        matches!(all.destination, Destination::Files(name, (Storage::Rosbag, _)) if name.as_os_str() == "x")
+    );
     assert_eq!(all.retention.count, Some(3));
     assert!(of("-a").reads_keys && !of("-a --disable-keyboard-controls").reads_keys);
+}
+
+#[test]
+fn folder_and_texts_of_the_bag_are_read() {
+    let Ok(Destination::Files(name, _)) = plan("-a --output-dir d -O x.bag").map(|plan| plan.destination)
+    else {
+        panic!("files")
+    };
+    assert_eq!(name.as_os_str(), "d/x");
+    let plan = plan("-a --output-dir d -s rosbag2 --custom-data a=1 b= a=2").expect("sound");
+    let texts: Vec<(&str, &str)> =
+        plan.custom_data.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
+    assert_eq!(texts, [("a", "2"), ("b", "")]);
+    assert!(plan.destination.path().starts_with("d"));
+    assert!(refused("-a -s rosbag --custom-data a=1").contains("Try: --storage mcap"));
+    assert!(refused("-a --custom-data =1").contains("KEY=VALUE"));
+}
+
+#[test]
+fn space_and_repeated_messages_are_read() {
+    let sink = plan("-a -L 2G --repeat-transient-local map=3 /tf_static").expect("sound").options.sink;
+    assert_eq!(sink.min_space, Some(2 << 30));
+    assert_eq!(sink.repeated, [("/map".to_owned(), 3), ("/tf_static".to_owned(), 1)].into());
+    assert!(refused("-a --repeat-transient-local =3").contains("TOPIC=DEPTH"));
+    assert!(plan("-a --repeat-latched").is_ok() && plan("-a --repeat-all-transient-local").is_ok());
+}
+
+#[test]
+fn topics_of_actions_are_recorded_by_their_names() {
+    let names = |line: &str| plan(line).expect("sound").options.topics;
+    let of_action = names("--actions fib --exclude-actions /other");
+    assert_eq!((of_action.names.len(), of_action.excluded_names.len()), (5, 5));
+    assert!(of_action.names.contains("/fib/_action/status"));
+    assert!(names("--all-actions").all_actions);
+}
+
+#[test]
+fn topics_of_a_file_have_types() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"static_topics_and_types_list:\n - [/scan, sensor_msgs/msg/LaserScan]\n")
+        .expect("a file");
+    let path = file.path().display().to_string();
+    let options = plan(&format!("--static-topics-path {path}")).expect("sound").options;
+    assert!(options.topics.names.contains("/scan"));
+    assert_eq!(options.static_topics["/scan"].to_string(), "sensor_msgs/LaserScan");
+    let missing = refused(&format!("--static-topics-path {path}.no"));
+    assert!(missing.contains(&path), "{missing}");
 }
 
 #[test]
@@ -90,6 +142,10 @@ fn snapshots_have_limits_of_their_own() {
     assert_eq!(memory(line), Some((1000, Some(Duration::from_secs(300)))));
     assert!(refused("-a --snapshot-mode --split --size 1").contains("--snapshot-duration"));
     assert!(refused("-a --snapshot-duration 5").contains("--snapshot-mode"));
+    let line = "-a --snapshot-mode --max-cache-duration 7 --max-cache-size 0";
+    assert_eq!(memory(line), Some((usize::MAX, Some(Duration::from_secs(7)))));
+    assert_eq!(memory("-a --snapshot-mode --max-cache-duration 0"), Some((100 << 20, None)));
+    assert!(refused("-a --snapshot-mode --max-cache-size 0").contains("need a limit"));
 }
 
 #[test]
@@ -131,8 +187,8 @@ fn limits_of_both_originals_are_read() {
 
 #[test]
 fn compression_of_ros2_bag_is_that_of_chunks() {
-    let of = |line: &str| match plan(line).expect("sound").place {
-        Place::Folder(_, settings) | Place::Files(_, (_, settings)) => settings,
+    let of = |line: &str| match plan(line).expect("sound").destination {
+        Destination::Folder(_, settings) | Destination::Files(_, (_, settings)) => settings,
     };
     let [none, zstd] = [Compression::None, Compression::Zstd].map(CompressionSettings::from);
     for (options, expected) in [
@@ -174,6 +230,8 @@ fn options_without_meaning_are_noted() {
         ("-b 512", "--queue"),
         ("-b 1001", "--split --size MIB"),
         ("--max-cache-size 5", "without a cache"),
+        ("--max-cache-duration 5", "without a cache"),
+        ("--polling-interval 5", "every 100 ms"),
     ] {
         let notes = notes(&format!("-a {options}"));
         assert!(notes.len() == 1 && notes[0].contains(expected), "{options}: {notes:?}");

@@ -1,11 +1,13 @@
 //! Arguments that select what is recorded.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use regex_lite::Regex;
 use runnel::core::schema::TypeName;
 
 use super::TOPICS;
+use crate::bag::action_topics::topics_of;
 use crate::bag::quantity;
 use crate::bag::record::topic_selection::TopicSelection;
 use crate::bag::service_topics::event_topic;
@@ -48,6 +50,14 @@ pub struct TopicArgs {
     #[arg(long, help_heading = TOPICS)]
     pub all_services: bool,
 
+    /// Record these ROS 2 actions: feedback, status, and the calls of their services if introspection is enabled
+    #[arg(long, value_name = "ACTION", num_args = 1.., add = completion::actions(), help_heading = TOPICS)]
+    pub actions: Vec<String>,
+
+    /// Record all ROS 2 actions
+    #[arg(long, help_heading = TOPICS)]
+    pub all_actions: bool,
+
     /// Leave out topics that match this regular expression (may be repeated)
     #[arg(short = 'x', long, alias = "exclude-regex", value_name = "REGEX", value_parser = quantity::regex, help_heading = TOPICS)]
     pub exclude: Vec<Regex>,
@@ -64,9 +74,25 @@ pub struct TopicArgs {
     #[arg(long, value_name = "SERVICE", num_args = 1.., help_heading = TOPICS)]
     pub exclude_services: Vec<String>,
 
+    /// Leave out these actions
+    #[arg(long, value_name = "ACTION", num_args = 1.., help_heading = TOPICS)]
+    pub exclude_actions: Vec<String>,
+
     /// With --all or --regex: also ROS 2 topics with a name part that begins with an underscore
     #[arg(long, help_heading = TOPICS)]
     pub include_hidden_topics: bool,
+
+    /// With --all or a pattern: also topics that have subscribers but no publisher yet
+    #[arg(long, help_heading = TOPICS)]
+    pub include_unpublished_topics: bool,
+
+    /// With --all or a pattern: without topics that have no subscriber
+    #[arg(long, help_heading = TOPICS)]
+    pub ignore_leaf_topics: bool,
+
+    /// Record the topics in this YAML file, with the types in it, as in ros2
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = TOPICS)]
+    pub static_topics_path: Option<PathBuf>,
 
     /// Do not record topics that appear later
     #[arg(long, help_heading = TOPICS)]
@@ -78,33 +104,36 @@ pub struct TopicArgs {
 }
 
 impl TopicArgs {
-    /// The topics to record.
+    /// The topics to record, and these.
     ///
     /// # Errors
     /// When there are none, they contradict each other, or a name is not valid.
-    pub fn selection(&self, cli: &CliContext) -> Result<TopicSelection, CliError> {
-        let topic = |name: &String| cli.resolve(name);
-        let service = |name: &String| Ok(event_topic(&cli.resolve(name)?));
-        let excluded = self.exclude_topics.iter().map(topic);
+    pub fn selection<'a>(
+        &self,
+        cli: &CliContext,
+        static_topics: impl Iterator<Item = &'a String>,
+    ) -> Result<TopicSelection, CliError> {
+        let mut named = names(cli, &[&self.topics, &self.more_topics], &self.services, &self.actions)?;
+        named.extend(static_topics.cloned());
         let selection = TopicSelection {
-            names: self
-                .topics
-                .iter()
-                .chain(&self.more_topics)
-                .map(topic)
-                .chain(self.services.iter().map(service))
-                .collect::<Result<_, CliError>>()?,
+            names: named,
             all: self.all,
             all_services: self.all_services,
+            all_actions: self.all_actions,
             regexes: self.regex.clone(),
             types: self.topic_types.clone(),
             node: self.node.as_ref().map(|node| cli.resolve(node)).transpose()?,
             excluded: self.exclude.clone(),
-            excluded_names: excluded
-                .chain(self.exclude_services.iter().map(service))
-                .collect::<Result<_, CliError>>()?,
+            excluded_names: names(
+                cli,
+                &[&self.exclude_topics],
+                &self.exclude_services,
+                &self.exclude_actions,
+            )?,
             excluded_types: self.exclude_topic_types.clone(),
             hidden: self.include_hidden_topics,
+            unpublished: self.include_unpublished_topics,
+            without_leaves: self.ignore_leaf_topics,
         };
         if selection.names.is_empty() && !selection.discovers() {
             return Err(CliError::Usage("nothing to record. Try: topics, --all, --regex or --node".into()));
@@ -114,6 +143,26 @@ impl TopicArgs {
         }
         Ok(selection)
     }
+}
+
+/// The absolute names of topics, and of those of services and actions.
+fn names(
+    cli: &CliContext,
+    topics: &[&[String]],
+    services: &[String],
+    actions: &[String],
+) -> Result<BTreeSet<String>, CliError> {
+    let mut names = BTreeSet::new();
+    for topic in topics.iter().copied().flatten() {
+        names.insert(cli.resolve(topic)?);
+    }
+    for service in services {
+        names.insert(event_topic(&cli.resolve(service)?));
+    }
+    for action in actions {
+        names.extend(topics_of(&cli.resolve(action)?));
+    }
+    Ok(names)
 }
 
 /// A message type.

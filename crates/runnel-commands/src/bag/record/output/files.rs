@@ -1,9 +1,10 @@
 //! A recording as files of their own.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::mcap::Profile;
-use runnel_bag::{BagWriter, Channel, Error};
+use runnel_bag::{BagWriter, Channel, Error, Metadata};
 
 use super::retention::{ClosedBags, Retention};
 use super::{remove, space};
@@ -12,6 +13,9 @@ use crate::bag::new_bag::are_defined;
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
 use crate::error::CliError;
 
+/// Name of the metadata with the texts of the user.
+const CUSTOM_DATA: &str = "custom_data";
+
 /// The files of a recording, one after another.
 pub struct OutputFiles {
     base: PathBuf,
@@ -19,6 +23,8 @@ pub struct OutputFiles {
     profile: Profile,
     /// Whether the first file is numbered, too.
     is_numbered: bool,
+    /// Texts of the user, which each file has.
+    custom_data: Metadata,
     begun: usize,
     current: Option<NewFile>,
     closed: ClosedBags,
@@ -28,7 +34,8 @@ impl OutputFiles {
     /// Files of a recording that begins now.
     pub fn new(base: PathBuf, format: Format, profile: Profile) -> Self {
         let closed = ClosedBags::default();
-        Self { base, format, profile, is_numbered: false, begun: 0, current: None, closed }
+        let custom_data = Metadata { name: CUSTOM_DATA.to_owned(), ..Metadata::default() };
+        Self { base, format, profile, is_numbered: false, custom_data, begun: 0, current: None, closed }
     }
 
     /// Numbers the first file, too.
@@ -41,6 +48,13 @@ impl OutputFiles {
     #[must_use]
     pub fn keeping(self, retention: Retention) -> Self {
         Self { closed: ClosedBags::new(retention), ..self }
+    }
+
+    /// Stores these texts in each file.
+    #[must_use]
+    pub fn with_custom_data(mut self, values: BTreeMap<String, String>) -> Self {
+        self.custom_data.values = values;
+        self
     }
 
     /// The file that is begun next. Numbers that are taken are left out, except for the first: an earlier recording of this
@@ -72,7 +86,11 @@ impl Bags for OutputFiles {
     fn begin(&mut self, channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
         let file = self.next_file();
         let profile = if are_defined(channels) { self.profile } else { Profile::None };
-        let writer = file.create(self.format, profile)?;
+        let mut writer = file.create(self.format, profile)?;
+        if !self.custom_data.values.is_empty() {
+            // At the beginning, so that an unfinished file has it.
+            writer.add_metadata(&self.custom_data).map_err(|error| failed(file.active(), &error))?;
+        }
         self.current = Some(file);
         Ok(writer)
     }

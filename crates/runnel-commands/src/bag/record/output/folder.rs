@@ -1,5 +1,6 @@
 //! A recording as the files of a folder of `ros2 bag`.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +27,22 @@ pub struct OutputFolder {
     closed: ClosedBags,
     /// Files that are closed but not complete, so that the metadata do not list them.
     abandoned: Vec<PathBuf>,
+    /// Texts of the user, for the metadata.
+    custom_data: BTreeMap<String, String>,
 }
 
 impl OutputFolder {
     /// A folder of this path, which must not exist when the first bag is begun.
     pub fn new(path: PathBuf, compression: CompressionSettings, retention: Retention) -> Self {
         let closed = ClosedBags::new(retention);
-        Self { path, compression, writer: None, begun: 0, current: None, closed, abandoned: Vec::new() }
+        let (abandoned, custom_data) = (Vec::new(), BTreeMap::new());
+        Self { path, compression, writer: None, begun: 0, current: None, closed, abandoned, custom_data }
+    }
+
+    /// Stores these texts in the metadata.
+    #[must_use]
+    pub fn with_custom_data(self, custom_data: BTreeMap<String, String>) -> Self {
+        Self { custom_data, ..self }
     }
 
     /// Name of the bag, with which the names of its files begin.
@@ -47,7 +57,10 @@ impl OutputFolder {
             None => {
                 // Its errors name the folder.
                 let folder = Folder::create(&self.path).map_err(CliError::failed)?;
-                FolderWriter::new(folder, &self.name(), &env::var("ROS_DISTRO").unwrap_or_default())
+                let distro = env::var("ROS_DISTRO").unwrap_or_default();
+                let mut writer = FolderWriter::new(folder, &self.name(), &distro);
+                self.custom_data.iter().for_each(|(key, value)| writer.add_custom_data(key, value));
+                writer
             }
         };
         Ok(self.writer.insert(writer))

@@ -7,6 +7,7 @@ use runnel::core::schema::{Generation, Schema as TypeSchema};
 use runnel::{Context, Node};
 use runnel_bag::{Schema, SchemaLanguage};
 
+use super::derived_types::derived_type;
 use crate::bag::record::sink::TypeKey;
 use crate::error::CliError;
 use crate::learned_types::TypeLearner;
@@ -103,11 +104,21 @@ fn known(
         Some(types) => types,
         none => none.insert(load().map_err(|error| error.to_string())?),
     };
-    let schema = types.message_in(key.generation, &key.name).map_err(|error| error.to_string())?;
+    let schema = match types.message_in(key.generation, &key.name) {
+        Err(unknown) => return derived(types, key).ok_or_else(|| unknown.to_string()),
+        Ok(schema) => schema,
+    };
     match has_sum(&schema, &key.sum) {
         true => Ok(stored(&schema)),
         false => Err(format!("the definition of {} known here is another one", key.name)),
     }
+}
+
+/// The definition of events of a service, or of feedback of an action, which are known here.
+fn derived(types: &Types, key: &TypeKey) -> Option<Schema> {
+    let derived = derived_type(types, &key.name).filter(|_| key.generation == Generation::Ros2)?;
+    let is_it = key.sum.is_empty() || derived.hash.as_deref() == Some(&key.sum);
+    is_it.then(|| Schema { language: SchemaLanguage::Ros2Msg, data: derived.full_text.into_bytes() })
 }
 
 fn learned(

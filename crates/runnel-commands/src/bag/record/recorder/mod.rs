@@ -6,35 +6,39 @@
 mod bridges;
 mod control;
 mod definitions;
+mod derived_types;
 mod master_query;
+mod offered_qos;
+mod options;
 mod periodic_sync;
+mod progress;
 mod recording_clock;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use runnel::core::names::DdsTopic;
-use runnel::{Context, Graphs, Node, QoS, RawMessage, Ros2Graph, Subscription, SubscriptionOptions};
-use runnel_bag::rosbag2::offered_qos;
+use runnel::core::schema::Schema;
+use runnel::{Context, Graphs, Node, RawMessage, Ros2Graph, Subscription};
+use runnel_bag::rosbag2::offered_qos::to_yaml;
 
 use bridges::Bridges;
 pub use control::Control;
 use definitions::{Answer, Definitions};
 pub use definitions::{has_sum, stored};
 use master_query::{MasterQuery, Ros1Graph};
+pub use options::Options;
 use periodic_sync::PeriodicSync;
+pub use progress::Progress;
 use recording_clock::RecordingClock;
 use subscriptions::{Recorded, Subscriptions};
 
-use super::sink::{Arrival, Bags, Counts, Sink, SinkOptions, Split};
-use super::topic_selection::TopicSelection;
+use super::sink::{Arrival, Bags, Sink, Split};
 use crate::error::CliError;
-use crate::graphs::{Topics, is_publisher};
+use crate::graphs::Topics;
 use crate::streaming::lock;
 use crate::types::Types;
 
@@ -43,26 +47,6 @@ const SYNC_SHARE: f64 = 0.8;
 
 /// Most topics of a recording: peers can have any number.
 const MOST_TOPICS: usize = 4096;
-
-/// What to record, and how.
-pub struct Options {
-    /// The topics.
-    pub topics: TopicSelection,
-    /// Messages of a topic that may wait to be written.
-    pub depth: usize,
-    /// QoS that is requested of topics, instead of the best that their publishers offer.
-    pub qos_overrides: BTreeMap<String, QoS>,
-    /// How messages are stored.
-    pub sink: SinkOptions,
-    /// How much may be lost if this process or its computer fails.
-    pub max_loss: Duration,
-    /// Whether times are those on `/clock`. Nothing is recorded before the first.
-    pub sim_time: bool,
-    /// Whether topics that appear later are recorded.
-    pub discovery: bool,
-    /// Requests datagrams from ROS 1 publishers.
-    pub udp: bool,
-}
 
 /// The subscriptions of a recording, and the bag.
 pub struct Recorder {
@@ -81,17 +65,8 @@ pub struct Recorder {
     bridges: Bridges,
     has_discovered: bool,
     sync: PeriodicSync,
-}
-
-/// State of a recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Numbers of messages by topic.
-    pub topics: BTreeMap<String, Counts>,
-    /// Length of all bags in bytes.
-    pub len: u64,
-    /// Their files.
-    pub files: Vec<PathBuf>,
+    /// The types of topics that have one before there is a publisher.
+    static_types: BTreeMap<String, Arc<Schema>>,
 }
 
 impl Recorder {
@@ -114,6 +89,7 @@ impl Recorder {
             }
             false => (RecordingClock::default(), None),
         };
+        let static_types = options.static_types(context.graphs(), &load)?;
         let control = Control::new(Arc::clone(&sink), clock.clone(), options.discovery);
         let mut recorder = Self {
             definitions: Definitions::new(&context, node, load),
@@ -129,6 +105,7 @@ impl Recorder {
             bridges: Bridges::default(),
             has_discovered: false,
             sync: sync.map_err(|error| CliError::Failed(format!("thread that syncs the bag: {error}")))?,
+            static_types,
             options,
         };
         // Before the first subscription, so that no latched message of a bridge to another graph is left out.
@@ -177,7 +154,7 @@ impl Recorder {
 
     /// The numbers until now.
     pub fn progress(&self) -> Progress {
-        progress(&self.sink)
+        Progress::of(&self.sink)
     }
 
     /// The splits since the last call.
@@ -202,7 +179,7 @@ impl Recorder {
         let finished = lock(&self.sink).finish();
         drop(self.sync);
         finished.and(waiting)?;
-        Ok(progress(&self.sink))
+        Ok(Progress::of(&self.sink))
     }
 
     /// Subscribes to the selected topics that have appeared. Those that cannot be subscribed are named once.
@@ -247,20 +224,12 @@ impl Recorder {
                 lock(&sink).take(topic, &Arrival::new(message, log_time));
             }
         };
-        let options = self.subscription_options(name);
-        let recorded = Recorded::subscribe(&self.node, name, options, topic, take)
+        let options = self.options.of_subscription(name);
+        let schema = self.static_types.get(name).map(Arc::as_ref);
+        let recorded = Recorded::subscribe(&self.node, (name, schema), options, topic, take)
             .inspect_err(|_| lock(&self.sink).abandon(topic))?;
         self.subscriptions.add(name, recorded);
         Ok(())
-    }
-
-    /// Each publisher is asked for the best that it offers, unless the user requests something.
-    fn subscription_options(&self, topic: &str) -> SubscriptionOptions {
-        let best =
-            || QoS::keep_last(self.options.depth).reliability_best_available().durability_best_available();
-        let qos = self.options.qos_overrides.get(topic).copied().unwrap_or_else(best);
-        let options = SubscriptionOptions::from(qos).strict_qos();
-        if self.options.udp { options.udpros() } else { options }
     }
 
     /// Passes on the definitions and the QoS that are known, and asks for those that are not.
@@ -275,9 +244,9 @@ impl Recorder {
             });
             channels.define(key, definition);
         }
-        for (name, offered) in offered_qos(graph) {
+        for (name, offered) in offered_qos::of_topics(graph) {
             if let Some(topic) = self.subscriptions.topic(name) {
-                channels.set_offered_qos(topic, offered_qos::to_yaml(&offered));
+                channels.set_offered_qos(topic, to_yaml(&offered));
             }
         }
         channels.stop_waiting_for_qos(Instant::now());
@@ -286,24 +255,4 @@ impl Recorder {
         }
         sink.store_waited();
     }
-}
-
-fn progress(sink: &Mutex<Sink>) -> Progress {
-    let sink = lock(sink);
-    Progress {
-        topics: sink.counts().map(|(topic, counts)| (topic.to_owned(), counts)).collect(),
-        len: sink.len(),
-        files: sink.files(),
-    }
-}
-
-/// The QoS that the publishers of each topic offer, each with whether its history is known.
-fn offered_qos(graph: &Ros2Graph) -> BTreeMap<&str, Vec<(QoS, bool)>> {
-    let mut offered: BTreeMap<&str, Vec<(QoS, bool)>> = BTreeMap::new();
-    for end in graph.endpoints.iter().filter(|end| is_publisher(end)) {
-        if let Some(DdsTopic::Topic(topic)) = end.ros_topic() {
-            offered.entry(topic).or_default().push((end.qos, end.has_history));
-        }
-    }
-    offered
 }

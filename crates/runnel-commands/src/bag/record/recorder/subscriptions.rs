@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use runnel::core::schema::Schema;
 use runnel::{Context, Node, RawMessage, Subscription, SubscriptionOptions};
 
 use crate::bag::record::sink::Sink;
@@ -27,13 +28,13 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Subscribes to a topic, which has this position in the sink.
+    /// Subscribes to a topic, of a type if it has one before there is a publisher. It has this position in the sink.
     ///
     /// # Errors
     /// Those of [`Node::create_raw_subscription`].
     pub fn subscribe(
         node: &Node,
-        name: &str,
+        (name, schema): (&str, Option<&Schema>),
         options: SubscriptionOptions,
         topic: usize,
         take: impl Fn(&RawMessage<'_>) + Send + 'static,
@@ -44,7 +45,7 @@ impl Recorded {
             take(message);
             count.fetch_add(1, Ordering::Relaxed);
         };
-        let subscription = node.create_raw_subscription(name, None, options, take)?;
+        let subscription = node.create_raw_subscription(name, schema, options, take)?;
         Ok(Self { topic, subscription, taken })
     }
 

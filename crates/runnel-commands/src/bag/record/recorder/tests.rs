@@ -17,6 +17,7 @@ use crate::types::Types;
 fn options(topic: &str) -> Options {
     Options {
         topics: TopicSelection { names: [topic.to_owned()].into(), ..TopicSelection::default() },
+        static_topics: [].into(),
         depth: 1000,
         qos_overrides: [].into(),
         sink: SinkOptions::default(),

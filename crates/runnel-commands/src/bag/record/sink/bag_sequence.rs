@@ -5,31 +5,15 @@ use std::path::PathBuf;
 use runnel_bag::{Error, Metadata};
 
 use super::arrival::{Content, OwnedContent};
-use super::bags::{Bags, Removed, Space};
+use super::bags::Bags;
 use super::channels::Channels;
 use super::end::is_disk_full;
-use super::latched::Latched;
+use super::free_space::FreeSpace;
+use super::latched::{Latched, latched};
 use super::limits::Limits;
 use super::open_bag::OpenBag;
 use super::origin::Origin;
 use crate::error::CliError;
-
-/// Space that is kept free on the disk, in what is written from one sync to the next, and at least.
-const RESERVED_SYNCS: u64 = 4;
-const LEAST_RESERVED: u64 = 128 << 20;
-
-/// Of a small disk, one part in so many is kept free at most.
-const LARGEST_RESERVED_PART: u64 = 8;
-
-/// What is done when the disk is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum DiskFull {
-    /// The recording ends with an error
-    #[default]
-    Stop,
-    /// The oldest complete bags are removed
-    DropOldest,
-}
 
 /// One bag followed another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +28,12 @@ pub struct Split {
 pub struct BagSequence {
     bags: Box<dyn Bags>,
     open: Option<OpenBag>,
-    disk_full: DiskFull,
+    free_space: FreeSpace,
     /// What each later bag begins with: messages that late subscribers would get.
     repeated: Latched<Repeated>,
+    /// How many messages were kept for later bags until now, and until the last sync.
+    kept: u64,
+    synced_kept: u64,
     splits: Vec<Split>,
     /// Length of bags that are not open any more, in bytes.
     closed_len: u64,
@@ -58,16 +45,20 @@ pub struct BagSequence {
 struct Repeated {
     channel: usize,
     content: OwnedContent,
+    /// How many were kept before it.
+    number: u64,
 }
 
 impl BagSequence {
     /// Begins with no bag.
-    pub fn new(bags: Box<dyn Bags>, disk_full: DiskFull) -> Self {
+    pub fn new(bags: Box<dyn Bags>, free_space: FreeSpace) -> Self {
         Self {
             bags,
             open: None,
-            disk_full,
-            repeated: Latched::default(),
+            free_space,
+            repeated: latched(),
+            kept: 0,
+            synced_kept: 0,
             splits: Vec::new(),
             closed_len: 0,
             synced_len: 0,
@@ -89,7 +80,7 @@ impl BagSequence {
     /// The same. The inner result is that of writing.
     fn try_begin(&mut self, channels: &Channels, now: u64) -> Result<Result<(), Error>, CliError> {
         let mut bag = OpenBag::new(self.bags.begin(channels.channels())?);
-        let written = self.repeated.messages().try_for_each(|(_, Repeated { channel, content })| {
+        let written = self.repeated.messages().try_for_each(|(_, Repeated { channel, content, .. })| {
             bag.write(*channel, channels, content.view().at(now))
         });
         let written = written.and_then(|()| bag.end_repeated());
@@ -105,12 +96,13 @@ impl BagSequence {
         self.open.as_mut().map_or(Ok(()), |bag| bag.write(channel, channels, content))
     }
 
-    /// Keeps a message for later bags, if late subscribers would get it.
-    pub fn keep(&mut self, origin: &Origin, content: Content<'_>) {
+    /// Keeps a message for later bags, if late subscribers would get it, as one of the last `depth` of its publisher.
+    pub fn keep(&mut self, origin: &Origin, depth: usize, content: Content<'_>) {
         let Some(publisher) = &origin.latched_by else { return };
-        let channel = origin.channel;
-        self.repeated.keep((origin.topic, publisher.clone()), content.data.len(), || {
-            Ok(Repeated { channel, content: content.to_owned()? })
+        let (channel, number) = (origin.channel, self.kept);
+        self.kept += 1;
+        self.repeated.keep((origin.topic, publisher.clone()), depth, content.data.len(), || {
+            Ok(Repeated { channel, content: content.to_owned()?, number })
         });
     }
 
@@ -125,7 +117,15 @@ impl BagSequence {
     /// Those of the writer.
     pub fn sync(&mut self) -> Result<bool, Error> {
         self.synced_len = self.len();
-        self.open.as_mut().map_or(Ok(false), OpenBag::sync)
+        let is_synced = self.open.as_mut().map_or(Ok(false), OpenBag::sync)?;
+        self.synced_kept = self.kept;
+        Ok(is_synced)
+    }
+
+    /// What the open bag repeats although no earlier bag has it safely: the topics and the lengths of the messages.
+    pub fn unsynced_repeated(&self) -> Vec<(usize, usize)> {
+        let kept = self.repeated.messages().filter(|(_, repeated)| repeated.number >= self.synced_kept);
+        kept.map(|((topic, _), repeated)| (*topic, repeated.content.len())).collect()
     }
 
     /// Completes the open bag, with these metadata.
@@ -193,10 +193,11 @@ impl BagSequence {
     fn give_up_open(&mut self, error: &Error) -> Result<bool, CliError> {
         let written = self.open.take().map(|bag| bag.written()).unwrap_or_default();
         self.closed_len += written.len;
-        if self.disk_full != DiskFull::DropOldest || !is_disk_full(error) {
+        if !is_disk_full(error) {
             return Ok(false);
         }
-        let has_space = self.make_space(self.reserve(), 1)? > 0;
+        let unsynced = self.unsynced_len();
+        let has_space = self.free_space.make(&mut *self.bags, unsynced, 1)?;
         if has_space {
             self.bags.abandon(written);
         }
@@ -216,10 +217,21 @@ impl BagSequence {
     /// # Errors
     /// When one cannot be removed.
     pub fn reserve_space_for(&mut self, bytes: u64) -> Result<(), CliError> {
-        if self.disk_full == DiskFull::DropOldest {
-            self.make_space(self.reserve().saturating_add(bytes), 0)?;
-        }
-        Ok(())
+        let unsynced = self.unsynced_len();
+        self.free_space.reserve(&mut *self.bags, unsynced, bytes)
+    }
+
+    /// Whether a bag is being written.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Checks that as much is free on the disk as has to stay so.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_space(&self) -> Result<(), CliError> {
+        self.free_space.check(&*self.bags)
     }
 
     /// Length of all bags, in bytes.
@@ -256,25 +268,8 @@ impl BagSequence {
         self.open = None;
     }
 
-    /// What should be free on the disk, in bytes.
-    fn reserve(&self) -> u64 {
-        let written = self.len().saturating_sub(self.synced_len);
-        written.saturating_mul(RESERVED_SYNCS).max(LEAST_RESERVED)
-    }
-
-    /// Removes the oldest bags, at least this many, until so many bytes are free. Returns how many were removed.
-    fn make_space(&mut self, bytes: u64, at_least: usize) -> Result<usize, CliError> {
-        let Space { free, total } = self.bags.space().unwrap_or(Space { free: u64::MAX, total: u64::MAX });
-        let wanted = bytes.min(total / LARGEST_RESERVED_PART);
-        // The system may take a while to free the space of a file.
-        let (mut free, mut removed) = (free, 0);
-        while free < wanted || removed < at_least {
-            let Some(Removed { file, len }) = self.bags.remove_oldest()? else { break };
-            log::warn!("{}: removed, since the disk is nearly full", file.display());
-            free = free.saturating_add(len);
-            // A file that was gone has freed nothing.
-            removed += usize::from(len > 0);
-        }
-        Ok(removed)
+    /// What was written since the last sync, in bytes.
+    fn unsynced_len(&self) -> u64 {
+        self.len().saturating_sub(self.synced_len)
     }
 }

@@ -12,6 +12,7 @@ mod channels;
 mod end;
 #[cfg(test)]
 mod fixture;
+mod free_space;
 mod known_definitions;
 mod known_source;
 mod latched;
@@ -27,6 +28,7 @@ mod topic;
 mod topics;
 mod waiting;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use runnel::core::schema::Generation;
@@ -34,13 +36,15 @@ use runnel::core::schema::Generation;
 pub use arrival::Arrival;
 use arrival::OwnedArrival;
 use bag_sequence::BagSequence;
-pub use bag_sequence::{DiskFull, Split};
+pub use bag_sequence::Split;
 pub use bags::{Bags, Removed, Space, Written};
 pub use channels::Channels;
 use channels::{Place, Waited};
 use end::End;
+pub use free_space::DiskFull;
+use free_space::FreeSpace;
 pub use known_definitions::TypeKey;
-use latched::Latched;
+use latched::{Latched, latched};
 pub use limits::{Limits, TopicLimit};
 pub use loss::Counts;
 pub use memory_ring::MemoryLimits;
@@ -63,6 +67,11 @@ pub struct SinkOptions {
     pub memory: Option<MemoryLimits>,
     /// What is done when the disk is full.
     pub disk_full: DiskFull,
+    /// Bytes that stay free on the disk.
+    pub min_space: Option<u64>,
+    /// How many of the last messages of each latched or transient local publisher later bags begin with, by topic, if it is
+    /// not one.
+    pub repeated: BTreeMap<String, usize>,
 }
 
 /// The messages of a recording, on their way to the bags.
@@ -70,6 +79,8 @@ pub struct Sink {
     store: Store,
     channels: Channels,
     only: Option<Generation>,
+    /// As in [`SinkOptions`].
+    repeated: BTreeMap<String, usize>,
     /// What has arrived during a pause, and belongs to the state when the recording goes on.
     paused: Latched<OwnedArrival>,
     is_paused: bool,
@@ -81,13 +92,14 @@ impl Sink {
     /// # Errors
     /// When it cannot be created.
     pub fn new(bags: Box<dyn Bags>, options: SinkOptions) -> Result<Self, CliError> {
-        let SinkOptions { limits, only, memory, disk_full } = options;
-        let bags = BagSequence::new(bags, disk_full);
+        let SinkOptions { limits, only, memory, disk_full, min_space, repeated } = options;
+        let bags = BagSequence::new(bags, FreeSpace { disk_full, least: min_space });
         Ok(Self {
             store: Store::new(bags, limits, memory.map(MemoryRing::new))?,
             channels: Channels::default(),
             only,
-            paused: Latched::default(),
+            repeated,
+            paused: latched(),
             is_paused: false,
         })
     }
@@ -95,7 +107,8 @@ impl Sink {
     /// Adds a topic. Returns its position.
     pub fn add_topic(&mut self, name: &str) -> usize {
         let limit = self.store.limits().of_topic(name);
-        self.store.topics.add(Topic::new(name, limit));
+        let repeated = self.repeated.get(name).copied().unwrap_or(1);
+        self.store.topics.add(Topic::new(name, limit).repeating(repeated));
         self.channels.add_topic(name)
     }
 
@@ -122,7 +135,7 @@ impl Sink {
         if !self.is_paused {
             self.record(topic, message);
         } else if let Some(publisher) = Publisher::latching(message) {
-            self.paused.keep((topic, publisher), message.len(), || (*message).to_owned());
+            self.paused.keep((topic, publisher), 1, message.len(), || (*message).to_owned());
         }
     }
 
@@ -155,11 +168,11 @@ impl Sink {
         if is_paused {
             return;
         }
-        let kept = std::mem::take(&mut self.paused);
-        for (topic, message) in kept.messages() {
+        let kept = std::mem::replace(&mut self.paused, latched());
+        for ((topic, _), message) in kept.messages() {
             if !self.has_ended() {
                 let message = message.view();
-                self.record(topic, &Arrival { content: message.content.at(now), ..message });
+                self.record(*topic, &Arrival { content: message.content.at(now), ..message });
             }
         }
     }

@@ -64,7 +64,12 @@ impl Store {
             return;
         }
         let reserved = self.bags.reserve_space();
-        self.end_if_failed(reserved);
+        if self.end_if_failed(reserved)
+            && self.bags.is_open()
+            && let Err(why) = self.bags.check_space()
+        {
+            self.end = Some(End::Refused(why));
+        }
         match self.bags.sync() {
             Ok(true) => self.topics.mark_synced(),
             Ok(false) => {}
@@ -99,7 +104,8 @@ impl Store {
         let messages = self.memory.as_mut().map(MemoryRing::take).unwrap_or_default();
         let Some(start) = messages.iter().map(|one| one.content.view().log_time).min() else { return false };
         let bytes = messages.iter().map(|one| one.content.len() as u64).sum();
-        let begun = self.bags.reserve_space_for(bytes).and_then(|()| self.bags.begin(channels, start));
+        let reserved = self.bags.reserve_space_for(bytes).and_then(|()| self.bags.check_space());
+        let begun = reserved.and_then(|()| self.bags.begin(channels, start));
         self.end_if_failed(begun);
         for Remembered { origin, content } in messages {
             if self.end.is_none() {
@@ -138,7 +144,8 @@ impl Store {
     fn forget_excess(&mut self, now: u64) {
         let Some(memory) = &mut self.memory else { return };
         while let Some(Remembered { origin, content }) = memory.pop_excess(now) {
-            self.bags.keep(&origin, content.view());
+            let repeated = self.topics[origin.topic].repeated;
+            self.bags.keep(&origin, repeated, content.view());
         }
     }
 
@@ -148,7 +155,7 @@ impl Store {
             return;
         }
         self.now = content.log_time;
-        self.bags.keep(origin, content);
+        self.bags.keep(origin, topic.repeated, content);
         match self.bags.write(origin.channel, channels, content) {
             Ok(()) => {
                 topic.count_written(content.data.len());
@@ -184,6 +191,9 @@ impl Store {
         let replaced = self.bags.replace_failed(error, channels, self.now);
         if self.end_if_failed(replaced) {
             self.topics.count_unsynced_as_refused();
+            for (topic, len) in self.bags.unsynced_repeated() {
+                self.topics[topic].count_rescued(len);
+            }
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Topic {
     pub counts: Counts,
     /// Nothing more will arrive.
     pub is_abandoned: bool,
+    /// How many of the last messages of each latched publisher later bags begin with.
+    pub repeated: usize,
     limit: TopicLimit,
     numbers: Numbers,
     /// Log time of the last message that its rate admitted, in nanoseconds since 1970.
@@ -26,7 +28,13 @@ pub struct Topic {
 impl Topic {
     /// A topic of this name.
     pub fn new(name: &str, limit: TopicLimit) -> Self {
-        Self { name: name.to_owned(), limit, ..Self::default() }
+        Self { name: name.to_owned(), limit, repeated: 1, ..Self::default() }
+    }
+
+    /// Later bags begin with so many messages of each latched publisher.
+    #[must_use]
+    pub fn repeating(self, repeated: usize) -> Self {
+        Self { repeated, ..self }
     }
 
     /// Takes the number of a message that arrived.
@@ -76,6 +84,12 @@ impl Topic {
     /// What was written is safe.
     pub fn mark_synced(&mut self) {
         self.unsynced = Counts::default();
+    }
+
+    /// A message of this length that was counted as refused is in the next bag.
+    pub fn count_rescued(&mut self, len: usize) {
+        self.counts.refused = self.counts.refused.saturating_sub(1);
+        self.count_written(len);
     }
 
     /// What was written since the last sync is counted as refused: its bag could not be continued.

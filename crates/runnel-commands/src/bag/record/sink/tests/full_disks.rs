@@ -10,6 +10,7 @@ use runnel_bag::mcap::{self, Profile};
 use runnel_bag::{BagWriter, Channel, Error};
 
 use crate::bag::files;
+use crate::bag::record::sink::arrival::{Arrival, Source};
 use crate::bag::record::sink::fixture::{arrival, source};
 use crate::bag::record::sink::{Bags, Counts, DiskFull, Limits, Removed, Sink, SinkOptions, Space, Written};
 use crate::error::CliError;
@@ -172,6 +173,34 @@ fn full_disk_without_a_warning_costs_the_oldest_bag() {
 }
 
 #[test]
+fn latched_messages_that_the_next_bag_begins_with_are_not_lost() {
+    let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
+    let options = SinkOptions { limits, disk_full: DiskFull::DropOldest, ..SinkOptions::default() };
+    let bags = FullBags::default();
+    let removed = Arc::clone(&bags.removed);
+    let mut sink = Sink::new(Box::new(bags), options).expect("there is space");
+    let [plain, latched] = ["/plain", "/latched"].map(|name| sink.add_topic(name));
+    let text = "x".repeat(1000);
+    for second in 0..500 {
+        let message = arrival(source("/one"), second, &text);
+        sink.take(plain, &message);
+        let source = Source { is_latching: true, ..message.source };
+        sink.take(latched, &Arrival { source, ..message });
+        // The last two are not safe when the disk is full.
+        if second % 2 == 0 {
+            sink.sync();
+        }
+    }
+    assert!(!sink.has_ended() && *lock(&removed) > 1, "{removed:?}");
+    let counts: Vec<Counts> = sink.counts().map(|(_, counts)| counts).collect();
+    for counts in &counts {
+        assert_eq!(counts.messages + counts.refused, 500, "{counts:?}");
+    }
+    let [of_plain, of_latched] = [0, 1].map(|topic: usize| counts[topic].refused);
+    assert!(of_latched < of_plain, "the last one of each failed bag is in the next: {counts:?}");
+}
+
+#[test]
 fn full_disk_without_older_bags_ends_the_recording() {
     let options = SinkOptions { disk_full: DiskFull::DropOldest, ..SinkOptions::default() };
     let mut sink = Sink::new(Box::new(FullBags::default()), options).expect("there is space");
@@ -183,4 +212,29 @@ fn full_disk_without_older_bags_ends_the_recording() {
     }
     assert!(sink.has_ended());
     assert!(sink.finish().is_err());
+}
+
+#[test]
+fn space_that_has_to_stay_free_ends_the_recording_and_its_bag_is_complete() {
+    let record = |disk_full| {
+        let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
+        let options = SinkOptions { limits, disk_full, min_space: Some(TOTAL / 2), ..SinkOptions::default() };
+        let bags = FullBags { warns: true, ..FullBags::default() };
+        let usage = Arc::clone(&bags.usage);
+        let mut sink = Sink::new(Box::new(bags), options).expect("there is space");
+        let topic = sink.add_topic("/a");
+        let text = "x".repeat(1000);
+        for second in 0..1000 {
+            sink.take(topic, &arrival(source("/one"), second, &text));
+            sink.sync();
+            assert!(sink.has_ended() || lock(&usage).files.iter().sum::<u64>() <= TOTAL / 2 + 50_000);
+        }
+        sink
+    };
+    let mut stopped = record(DiskFull::Stop);
+    assert!(stopped.has_ended());
+    let why = stopped.finish().expect_err("too little is free").to_string();
+    assert!(why.contains("--min-space is 128.0 KiB"), "{why}");
+    let mut dropping = record(DiskFull::DropOldest);
+    assert!(!dropping.has_ended(), "the oldest bags are removed: {:?}", dropping.finish());
 }

@@ -1,0 +1,82 @@
+//! Topics of an action in ROS 2: the calls of its three services, where introspection is enabled, its feedback and its
+//! status.
+
+/// A part of an action, which has a topic of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionPart {
+    SendGoal,
+    CancelGoal,
+    GetResult,
+    Feedback,
+    Status,
+}
+
+/// The parts. What comes behind the action in the names of their topics, and behind its type in theirs: some have the
+/// same type for all actions.
+const PARTS: [(ActionPart, &str, Option<&str>); 5] = [
+    (ActionPart::SendGoal, "/_action/send_goal/_service_event", Some("_SendGoal_Event")),
+    (ActionPart::CancelGoal, "/_action/cancel_goal/_service_event", None),
+    (ActionPart::GetResult, "/_action/get_result/_service_event", Some("_GetResult_Event")),
+    (ActionPart::Feedback, "/_action/feedback", Some("_FeedbackMessage")),
+    (ActionPart::Status, "/_action/status", None),
+];
+
+/// A topic of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartOfAction<'a> {
+    /// The action.
+    pub action: &'a str,
+    /// What the topic has of it.
+    pub part: ActionPart,
+}
+
+impl<'a> PartOfAction<'a> {
+    /// The action to which a topic of this name belongs.
+    pub fn of(topic: &'a str) -> Option<Self> {
+        PARTS.into_iter().find_map(|(part, suffix, _)| {
+            let action = topic.strip_suffix(suffix).filter(|action| !action.is_empty())?;
+            Some(Self { action, part })
+        })
+    }
+
+    /// The type of the action; `None` if the type of the topic does not say it.
+    pub fn action_type<'b>(&self, topic_type: &'b str) -> Option<&'b str> {
+        let (.., suffix) = PARTS.into_iter().find(|(part, ..)| *part == self.part)?;
+        topic_type.strip_suffix(suffix?)
+    }
+}
+
+/// The topics of an action.
+pub fn topics_of(action: &str) -> impl Iterator<Item = String> {
+    PARTS.into_iter().map(move |(_, suffix, _)| format!("{action}{suffix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_of_an_action_name_it() {
+        let topics: Vec<String> = topics_of("/arm/fibonacci").collect();
+        assert_eq!(topics.len(), 5);
+        for (topic, (part, ..)) in topics.iter().zip(PARTS) {
+            assert_eq!(PartOfAction::of(topic), Some(PartOfAction { action: "/arm/fibonacci", part }));
+        }
+        for other in
+            ["/_action/status", "/a/_action", "/a/status", "/a/_action/send_goal", "/a/_service_event"]
+        {
+            assert_eq!(PartOfAction::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn some_types_say_that_of_the_action() {
+        let action_type = |topic: &str, type_name: &'static str| {
+            PartOfAction::of(topic).expect("a topic of an action").action_type(type_name)
+        };
+        let feedback = action_type("/fib/_action/feedback", "a/action/Fibonacci_FeedbackMessage");
+        assert_eq!(feedback, Some("a/action/Fibonacci"));
+        assert_eq!(action_type("/fib/_action/feedback", "std_msgs/msg/String"), None);
+        assert_eq!(action_type("/fib/_action/status", "action_msgs/msg/GoalStatusArray"), None);
+    }
+}
