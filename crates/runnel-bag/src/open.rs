@@ -131,7 +131,9 @@ fn open_temporary_sqlite(path: tempfile::TempPath) -> Result<Box<dyn BagReader +
 
 #[cfg(not(feature = "sqlite"))]
 fn open_sqlite(_path: &Path) -> Result<Box<dyn BagReader + Send>, Error> {
-    Err(Error::Database("this program was built without feature sqlite".to_owned()))
+    let why = "this program was built without the feature sqlite, which reads SQLite files. Try: cargo install --path \
+               crates/runnel-cli --features sqlite";
+    Err(Error::Database(why.to_owned()))
 }
 
 #[cfg(all(not(feature = "sqlite"), feature = "zstd"))]

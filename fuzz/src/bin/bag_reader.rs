@@ -11,6 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(mut reader) = Reader::open(Cursor::new(data)) else { return };
     let channels = reader.channels().len();
     assert_eq!(reader.summary().counts.len(), channels);
+    let _ = reader.metadata();
     // Each message is a record, though compression may shorten records.
     for message in reader.messages(&Selection::default()).take(100_000).flatten() {
         assert!(message.channel.index() < channels);

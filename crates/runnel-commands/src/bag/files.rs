@@ -192,8 +192,13 @@ pub fn folder(path: &Path) -> &Path {
 }
 
 /// Name of a bag in a folder, with which the names of its files begin.
-fn bag_name(folder: &Path) -> String {
+pub fn bag_name(folder: &Path) -> String {
     folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The ROS distribution that the metadata of a folder name: that of the environment, if any.
+pub fn ros_distro() -> String {
+    env::var("ROS_DISTRO").unwrap_or_default()
 }
 
 /// Whether a file has this name.
@@ -228,8 +233,7 @@ fn folder_writer(
     name: &str,
     format: &FolderFormat,
 ) -> Result<Box<dyn BagWriter + Send>, Error> {
-    let distro = env::var("ROS_DISTRO").unwrap_or_default();
-    let mut writer = rosbag2::Writer::new(folder, name, Profile::Ros2, &distro)?;
+    let mut writer = rosbag2::Writer::new(folder, name, Profile::Ros2, &ros_distro())?;
     writer.set_split_limits(format.split);
     for (key, value) in &format.custom_data {
         writer.add_custom_data(key, value);

@@ -123,7 +123,7 @@ impl Args {
         let repeated = self.output.repeat_transient_local.iter();
         let repeated = repeated.map(|(topic, depth)| Ok((cli.resolve(topic)?, *depth)));
         Ok(Plan {
-            custom_data: self.output.custom_data(&destination)?,
+            custom_data: self.output.custom_data(),
             output_dir: self.output.output_dir.clone(),
             options: Options {
                 topics: self.topics.selection(cli, static_topics.keys())?,

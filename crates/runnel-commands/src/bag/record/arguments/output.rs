@@ -61,7 +61,7 @@ pub struct OutputArgs {
     #[arg(long, value_name = "SECONDS", value_parser = quantity::positive_duration, help_heading = OUTPUT)]
     pub max_loss: Option<Duration>,
 
-    /// Store these texts in the metadata of the bag, in MCAP files and folders
+    /// Store these texts in the metadata of the bag
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = custom_data, help_heading = OUTPUT)]
     pub custom_data: Vec<(String, String)>,
 
@@ -181,15 +181,8 @@ impl OutputArgs {
     }
 
     /// The texts for the metadata. Of several with one key, the last one counts.
-    ///
-    /// # Errors
-    /// When the format has no metadata.
-    pub fn custom_data(&self, destination: &Destination) -> Result<BTreeMap<String, String>, CliError> {
-        if !self.custom_data.is_empty() && destination.only() == Some(Generation::Ros1) {
-            let why = "rosbag 2.0 has no metadata for --custom-data. Try: --storage mcap";
-            return Err(CliError::Usage(why.into()));
-        }
-        Ok(self.custom_data.iter().cloned().collect())
+    pub fn custom_data(&self) -> BTreeMap<String, String> {
+        self.custom_data.iter().cloned().collect()
     }
 
     /// Whether the bag is compressed, if the arguments do not contradict each other.

@@ -97,7 +97,7 @@ fn folder_and_texts_of_the_bag_are_read() {
         plan.custom_data.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
     assert_eq!(texts, [("a", "2"), ("b", "")]);
     assert!(plan.destination.path().starts_with("d"));
-    assert!(refused("-a -s rosbag --custom-data a=1").contains("Try: --storage mcap"));
+    assert_eq!(self::plan("-a -s rosbag --custom-data a=1").expect("sound").custom_data.len(), 1);
     assert!(refused("-a --custom-data =1").contains("KEY=VALUE"));
 }
 

@@ -1,7 +1,6 @@
 //! A recording as the files of a folder of `ros2 bag`.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::files::Folder;
@@ -11,7 +10,7 @@ use runnel_bag::{BagWriter, Channel, Error};
 
 use super::retention::{ClosedBag, ClosedBags, Retention};
 use super::space;
-use crate::bag::files::{exists, failed, folder, is_taken};
+use crate::bag::files::{bag_name, exists, failed, folder, is_taken, ros_distro};
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
 use crate::bag::storage::CompressionSettings;
 use crate::error::CliError;
@@ -45,11 +44,6 @@ impl OutputFolder {
         Self { custom_data, ..self }
     }
 
-    /// Name of the bag, with which the names of its files begin.
-    fn name(&self) -> String {
-        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
-    }
-
     fn writer(&mut self) -> Result<&mut FolderWriter<Folder>, CliError> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
@@ -57,8 +51,7 @@ impl OutputFolder {
             None => {
                 // Its errors name the folder.
                 let folder = Folder::create(&self.path).map_err(CliError::failed)?;
-                let distro = env::var("ROS_DISTRO").unwrap_or_default();
-                let mut writer = FolderWriter::new(folder, &self.name(), &distro);
+                let mut writer = FolderWriter::new(folder, &bag_name(&self.path), &ros_distro());
                 self.custom_data.iter().for_each(|(key, value)| writer.add_custom_data(key, value));
                 writer
             }
@@ -103,7 +96,7 @@ impl OutputFolder {
 impl Bags for OutputFolder {
     fn begin(&mut self, _channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
         self.writer()?;
-        let path = self.path.join(format!("{}_{}.mcap", self.name(), self.begun));
+        let path = self.path.join(format!("{}_{}.mcap", bag_name(&self.path), self.begun));
         let file = self.begin_file().map_err(|error| failed(&path, &error))?;
         self.begun += 1;
         self.current = Some(path);

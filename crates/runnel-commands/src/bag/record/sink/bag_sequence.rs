@@ -167,7 +167,10 @@ impl BagSequence {
         let written = bag.written();
         self.closed_len += written.len;
         drop(bag);
-        self.bags.complete(written)
+        self.bags.complete(written)?;
+        // The complete bag has all of them.
+        self.synced_kept = self.kept;
+        Ok(())
     }
 
     /// Gives up the bag that cannot be continued, and begins the next one, if the disk is full and has older bags that may
