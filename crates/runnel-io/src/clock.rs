@@ -1,5 +1,7 @@
 //! Clocks, read here and passed to engines as arguments.
 
+use std::time::Duration;
+
 use runnel_core::time::{Instant, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -12,6 +14,11 @@ pub fn monotonic() -> Instant {
 /// Reading it costs a fifth of [`monotonic`].
 pub fn last_tick() -> Instant {
     Instant(nanos(clock_gettime(ClockId::MonotonicCoarse)) as u64)
+}
+
+/// The processor time that the calling thread has used (`CLOCK_THREAD_CPUTIME_ID`).
+pub fn thread_time() -> Duration {
+    Duration::from_nanos(nanos(clock_gettime(ClockId::ThreadCPUTime)) as u64)
 }
 
 /// The wall-clock time, as messages carry it.

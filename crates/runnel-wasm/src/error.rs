@@ -22,8 +22,6 @@ pub enum GuestError {
         /// Why, and what helps.
         why: String,
     },
-    /// The node's graph cannot be joined.
-    Graph(runnel::Error),
     /// The node did what ends it: an access outside its memory, endless recursion, or `unreachable`, as after a panic.
     Trap {
         /// What it did.
@@ -47,7 +45,6 @@ impl fmt::Display for GuestError {
         match self {
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Program { name, why } => write!(f, "{name}: {why}"),
-            Self::Graph(error) => error.fmt(f),
             Self::Trap { what, backtrace } => {
                 write!(f, "the node ended: {what}")?;
                 write_backtrace(f, backtrace)
@@ -69,14 +66,7 @@ impl std::error::Error for GuestError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
-            Self::Graph(error) => std::error::Error::source(error),
             _ => None,
         }
-    }
-}
-
-impl From<runnel::Error> for GuestError {
-    fn from(error: runnel::Error) -> Self {
-        Self::Graph(error)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel::Context;
 use runnel::core::sanitize;
 use runnel::core::schema::Library;
-use wasmtime::{Instance, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
+use wasmtime::{InstancePre, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
 
 use crate::error::GuestError;
 use crate::host::{Host, Signals, Watchdog};
@@ -30,7 +30,7 @@ pub struct GuestOptions {
 pub struct Guest {
     name: String,
     store: Store<Host>,
-    instance: Instance,
+    instance: InstancePre<Host>,
     control: GuestControl,
 }
 
@@ -77,7 +77,7 @@ impl Guest {
         store.epoch_deadline_callback(|mut store| -> wasmtime::Result<UpdateDeadline> {
             store.data_mut().pace.check()
         });
-        let instance = instantiate(program, &mut store).map_err(|error| refused(format!("{error:#}")))?;
+        let instance = link(program).map_err(|error| refused(format!("{error:#}")))?;
         Ok(Self { name: program.name().to_owned(), store, instance, control })
     }
 
@@ -91,19 +91,30 @@ impl Guest {
     /// # Errors
     /// If the program ends otherwise than by returning from its main function: see [`GuestError`].
     pub fn run(mut self) -> Result<Ended, GuestError> {
-        let start = self.instance.get_typed_func::<(), ()>(&mut self.store, "_start").map_err(|_| {
-            let why = "it exports no function _start. Compile it as a program, with a main function";
-            GuestError::Program { name: self.name.clone(), why: why.to_owned() }
-        })?;
         self.store.data_mut().pace.run();
-        let ended = start.call(&mut self.store, ());
+        let ended = self.run_main();
         let host = self.store.data_mut();
-        // The watchdog looks away. What the guest used beyond its share is of no more interest.
-        _ = host.pace.rest();
+        host.pace.end();
         host.console.flush();
         host.entities.close_all();
         host.context.shutdown();
-        match ended {
+        ended
+    }
+
+    /// Instantiates the module, which may run functions of it, and calls its main function.
+    fn run_main(&mut self) -> Result<Ended, GuestError> {
+        let store = &mut self.store;
+        let instance = match self.instance.instantiate(&mut *store) {
+            Ok(instance) => instance,
+            Err(error) => return end(&error),
+        };
+        let memory = instance.get_memory(&mut *store, "memory");
+        store.data_mut().memory = memory;
+        let start = instance.get_typed_func::<(), ()>(&mut *store, "_start").map_err(|_| {
+            let why = "it exports no function _start. Compile it as a program, with a main function";
+            GuestError::Program { name: self.name.clone(), why: why.to_owned() }
+        })?;
+        match start.call(&mut *store, ()) {
             Ok(()) => Ok(Ended::Returned),
             Err(error) => end(&error),
         }
@@ -124,14 +135,12 @@ impl GuestControl {
     }
 }
 
-fn instantiate(program: &Program, store: &mut Store<Host>) -> wasmtime::Result<Instance> {
-    let mut linker = Linker::new(store.engine());
+/// Links a module to the functions of the host.
+fn link(program: &Program) -> wasmtime::Result<InstancePre<Host>> {
+    let mut linker = Linker::new(program.engine().inner());
     imports::add_all(&mut linker)?;
     wasi::add_all(&mut linker)?;
-    let instance = linker.instantiate(&mut *store, program.module())?;
-    let memory = instance.get_memory(&mut *store, "memory");
-    store.data_mut().memory = memory;
-    Ok(instance)
+    linker.instantiate_pre(program.module())
 }
 
 /// The end of a guest that did not return.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 /// ```
 /// let manifest = runnel_wasm::Manifest::parse(
 ///     r#"
+///     nodes = ["tracer"]
 ///     publish = ["cmd_vel", "leds"]
 ///     subscribe = ["light_sensors"]
 ///     call = ["motor_power"]
@@ -28,6 +29,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Manifest {
+    /// Names that its nodes may have, without a namespace: that is the host's to choose.
+    pub nodes: Names,
     /// Topics that it may publish.
     pub publish: Names,
     /// Topics that it may subscribe to.
@@ -54,7 +57,7 @@ pub struct Limits {
     /// Bytes of events that wait for the node.
     #[serde(deserialize_with = "size")]
     pub queue: usize,
-    /// Nodes, publishers, subscriptions, services, clients and timers together.
+    /// Nodes, publishers, subscriptions, services, clients and timers together, and as many parameters.
     pub entities: usize,
     /// Longest time between two calls of `wait`; none if zero: `callback = "1 s"`.
     #[serde(deserialize_with = "duration")]
@@ -123,6 +126,7 @@ impl Manifest {
     pub fn allowing_all_names() -> Self {
         let all = || Names::from_iter(["*"]);
         Self {
+            nodes: all(),
             publish: all(),
             subscribe: all(),
             call: all(),

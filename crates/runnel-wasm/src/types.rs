@@ -23,10 +23,11 @@ impl Types {
     /// Adds a definition. Its kind is that of its separators: none in a message, one in a service, two in an action.
     pub fn define(&mut self, name: &str, definition: &str) -> Result<(), Refusal> {
         let type_name = type_name(name)?;
-        self.defined += definition.len() + name.len();
-        if self.defined > MOST {
+        let defined = self.defined.saturating_add(definition.len() + name.len());
+        if defined > MOST {
             return Err(Refusal::new(Refused::TooMany, "the definitions of types are longer than 1 MiB"));
         }
+        self.defined = defined;
         let kind = match definition.lines().filter(|line| line.trim() == "---").count() {
             0 => Kind::Message,
             1 => Kind::Service,

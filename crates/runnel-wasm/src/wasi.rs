@@ -20,6 +20,9 @@ const INVALID: i32 = 28;
 const NOT_SUPPORTED: i32 = 58;
 const NO_SUCH_FUNCTION: i32 = 52;
 
+/// Bytes that a call of `fd_write` writes, at most: the guest calls again for the rest.
+const MOST_WRITTEN: u32 = 64 << 10;
+
 /// The guest has called `proc_exit`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit(pub i32);
@@ -200,11 +203,15 @@ fn write(
     }
     let mut written = 0_u32;
     for index in 0..count.min(1024) {
+        if written >= MOST_WRITTEN {
+            break;
+        }
         let part = memory.bytes(parts.wrapping_add(8 * index), 8)?;
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| part[at + byte]));
         let (address, length) = (word(0), word(4));
+        let length = length.min(MOST_WRITTEN - written);
         host.console.write(descriptor, memory.bytes(address, length)?);
-        written = written.wrapping_add(length);
+        written += length;
     }
     memory.write(to, &written.to_le_bytes())?;
     Ok(SUCCESS)

@@ -391,6 +391,7 @@ fn several_fields_of_a_message_are_printed() {
     let line = [&["topic", "echo", "--ros1", "/t", "std_msgs/UInt8MultiArray"], &fields[..]].concat();
     let mut echo = graph.spawn("echo", &line);
     let mut json = graph.spawn("json", &[&line[..], &["--json"]].concat());
+    graph.wait_for(&["topic", "list", "-s", "--ros1"], "/t\n");
     let subscribers = || graph.answer(&["topic", "info", "/t", "--ros1"]).matches("/runnel_echo").count();
     let until = deadline_in(STEP);
     while subscribers() < 2 {

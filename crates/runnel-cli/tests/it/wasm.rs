@@ -22,7 +22,11 @@ fn missing_compiler_is_named_with_what_helps() {
         let output = alone(words, ("node.wat", "(module)"));
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{error}");
-        let parts = ["runnel-wasm-compile is not installed", "cargo install runnel-wasm-compiler", ".cwasm"];
+        let parts = [
+            "runnel-wasm-compile is not installed",
+            "cargo install --path crates/runnel-wasm/compiler",
+            ".cwasm",
+        ];
         assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }

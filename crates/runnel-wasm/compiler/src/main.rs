@@ -19,9 +19,12 @@ struct Arguments {
     /// The processor, or the interpreter that runs on every processor: x86_64, aarch64, pulley64, pulley32 [default: this host]
     #[arg(long, value_parser = target)]
     target: Option<Target>,
-    /// What the node may do, in TOML [default: the file beside the module that ends in .toml, if there is one]
+    /// What the node may do, in TOML [default: MODULE.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
+    /// Compile without a manifest: it is given when the node runs
+    #[arg(long, conflicts_with = "manifest")]
+    no_manifest: bool,
     /// The compiled node [default: the module's name with .cwasm]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -41,8 +44,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let module = read(&arguments.module)?;
     let module =
         wat::parse_bytes(&module).map_err(|error| format!("{}: {error}", arguments.module.display()))?;
-    let beside = arguments.module.with_extension("toml");
-    let manifest = arguments.manifest.clone().or_else(|| Some(beside).filter(|file| file.exists()));
+    let usual = arguments.module.with_extension("toml");
+    let usual = Some(usual).filter(|file| !arguments.no_manifest && file.exists());
+    let manifest = arguments.manifest.clone().or(usual);
     let manifest =
         manifest.map(|file| fs::read_to_string(&file).map_err(|error| named(&file, &error))).transpose()?;
     let options = CompileOptions { target: arguments.target.unwrap_or_else(Target::host), manifest };

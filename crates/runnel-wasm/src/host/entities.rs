@@ -13,7 +13,7 @@ use crate::refusal::{Refusal, Refused};
 /// What a handle stands for.
 pub enum Entity {
     Node(NodeEntity),
-    Publisher(PublisherEntity),
+    Publisher(DynamicPublisher),
     Subscription(Subscription),
     Client(ClientEntity),
     Service { _server: ServiceServer, schema: Arc<ServiceSchema> },
@@ -26,11 +26,6 @@ pub enum Entity {
 pub struct NodeEntity {
     pub node: Node,
     pub _parameters: runnel::ParameterCallbackHandle,
-}
-
-/// A publisher of bytes.
-pub struct PublisherEntity {
-    pub publisher: DynamicPublisher,
 }
 
 /// A client, and the type of its requests.
@@ -107,7 +102,7 @@ impl Entities {
     #[inline]
     pub fn publisher(&self, handle: u32) -> Result<&DynamicPublisher, Refusal> {
         match self.get(handle) {
-            Some(Entity::Publisher(entity)) => Ok(&entity.publisher),
+            Some(Entity::Publisher(publisher)) => Ok(publisher),
             _ => Err(Refusal::no_such_handle(handle, "publisher")),
         }
     }

@@ -109,8 +109,7 @@ fn nanoseconds(time: Time) -> i64 {
 pub struct Events {
     queue: Mutex<Queue>,
     most_bytes: usize,
-    /// Events that found no room.
-    dropped: AtomicU64,
+    has_dropped: AtomicBool,
     next_id: AtomicU64,
     /// The guest itself changes a parameter.
     is_own_change: AtomicBool,
@@ -121,7 +120,7 @@ struct Queue {
     events: VecDeque<Event>,
     bytes: usize,
     /// Memory for payloads.
-    spare: Vec<Vec<u8>>,
+    buffer_pool: Vec<Vec<u8>>,
 }
 
 impl Events {
@@ -129,7 +128,7 @@ impl Events {
         Self {
             queue: Mutex::default(),
             most_bytes,
-            dropped: AtomicU64::new(0),
+            has_dropped: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
             is_own_change: AtomicBool::new(false),
         }
@@ -155,13 +154,13 @@ impl Events {
         }
     }
 
-    /// Adds an event. False if there is no room for its payload: it is dropped and counted.
+    /// Adds an event. False if it is dropped, since the queue has as many bytes as it may have.
     pub fn push(&self, event: Event) -> bool {
         let mut queue = self.queue();
         let bytes = queue.bytes + event.payload.len() + RECORD;
         if bytes > self.most_bytes && !queue.events.is_empty() {
             drop(queue);
-            self.count_dropped(event.handle);
+            self.report_dropped(event.handle);
             return false;
         }
         queue.bytes = bytes;
@@ -171,9 +170,9 @@ impl Events {
 
     /// Adds a message. Its bytes are copied.
     pub fn push_message(&self, handle: u32, bytes: Bytes<'_>, info: &MessageInfo) {
-        let mut payload = self.queue().spare.pop().unwrap_or_default();
+        let mut payload = self.queue().buffer_pool.pop().unwrap_or_default();
         if bytes.append_to(&mut payload).is_err() {
-            self.count_dropped(handle);
+            self.report_dropped(handle);
             return;
         }
         self.push(Event::new(EventKind::Message, handle, 0).info(info).payload(payload));
@@ -186,7 +185,7 @@ impl Events {
         Some(event)
     }
 
-    /// Gives an event back that the guest had no room for.
+    /// Gives an event back that is longer than the guest's buffer.
     pub fn put_back(&self, event: Event) {
         let mut queue = self.queue();
         queue.bytes += event.payload.len() + RECORD;
@@ -198,8 +197,8 @@ impl Events {
         if (1..=KEPT).contains(&payload.capacity()) {
             payload.clear();
             let mut queue = self.queue();
-            if queue.spare.len() < 4 {
-                queue.spare.push(payload);
+            if queue.buffer_pool.len() < 4 {
+                queue.buffer_pool.push(payload);
             }
         }
     }
@@ -217,8 +216,8 @@ impl Events {
         });
     }
 
-    fn count_dropped(&self, handle: u32) {
-        if self.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+    fn report_dropped(&self, handle: u32) {
+        if !self.has_dropped.swap(true, Ordering::Relaxed) {
             log::warn!(
                 "events of the guest are dropped, first of its handle {handle}: {} bytes wait, which is limits.queue",
                 self.most_bytes
@@ -243,7 +242,7 @@ mod tests {
     fn queue_is_limited_by_bytes() {
         let events = Events::new(2 * (RECORD + 100));
         assert!(events.push(event(1, 100)) && events.push(event(2, 100)));
-        assert!(!events.push(event(3, 0)), "there is no room for its record");
+        assert!(!events.push(event(3, 0)), "its record is beyond the limit");
         assert_eq!(events.pop().map(|event| event.handle), Some(1));
         assert!(events.push(event(4, 100)));
     }
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_closed_entity_make_room() {
+    fn events_of_a_closed_entity_no_longer_count() {
         let events = Events::new(2 * (RECORD + 10));
         assert!(events.push(event(1, 10)) && events.push(event(2, 10)));
         events.forget(1);

@@ -18,14 +18,19 @@ impl GuestMemory<'_> {
 
     /// A text that the guest gives.
     pub fn text(&self, address: u32, length: u32) -> Result<&str, Refusal> {
+        std::str::from_utf8(self.text_bytes(address, length)?)
+            .map_err(|error| Refusal::invalid(format!("a text is not UTF-8: {error}")))
+    }
+
+    /// The bytes of a text, which may be none of UTF-8.
+    pub fn text_bytes(&self, address: u32, length: u32) -> Result<&[u8], Refusal> {
         if length > LONGEST_TEXT {
             return Err(Refusal::new(
                 Refused::TooLong,
                 format!("a text of {length} bytes: at most {LONGEST_TEXT}"),
             ));
         }
-        std::str::from_utf8(self.bytes(address, length)?)
-            .map_err(|error| Refusal::invalid(format!("a text is not UTF-8: {error}")))
+        self.bytes(address, length)
     }
 
     /// Writes bytes.

@@ -2,12 +2,13 @@
 
 mod entities;
 mod events;
+mod line_budget;
 mod memory;
 mod pace;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runnel::core::schema::{Generation, Library};
@@ -16,8 +17,9 @@ use runnel::{Context, DynamicGoalHandle, DynamicResponder, DynamicServerGoalHand
 use runnel_io::clock;
 use wasmtime::{Memory, ResourceLimiter};
 
-pub use entities::{ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity, PublisherEntity};
+pub use entities::{ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity};
 pub use events::{Event, EventKind, Events};
+pub use line_budget::{LineBudget, Verdict};
 pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
 
@@ -50,9 +52,25 @@ pub struct Host {
     pub pace: Pace,
     /// Its standard output.
     pub console: Console,
-    /// The guest got the event `shutdown`.
-    pub is_ending: bool,
+    /// When the guest could know that it is to end.
+    ending_since: Option<Instant>,
+    /// It got the event `shutdown`.
+    pub knows_of_end: bool,
+    /// The lines that it may still write.
+    pub lines: LineBudget,
+    /// Parameters that it has declared.
+    pub parameters: usize,
+    has_reached_memory_limit: bool,
 }
+
+/// How long a guest may take to end after the event `shutdown`.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Elements of all its tables, at most.
+const MOST_ELEMENTS: usize = 1 << 16;
+
+/// Tables that a guest may have.
+const MOST_TABLES: usize = 4;
 
 /// The requests of clients that the guest has not answered.
 pub type Requests = Arc<Mutex<HashMap<u64, PendingRequest>>>;
@@ -67,8 +85,25 @@ pub struct PendingRequest {
 /// The goals of the guest's action clients and servers, shared with their callbacks.
 #[derive(Default)]
 pub struct Goals {
-    pub sent: Arc<Mutex<HashMap<u64, DynamicGoalHandle>>>,
+    pub sent: Arc<Mutex<HashMap<u64, SentGoal>>>,
     pub served: Arc<Mutex<HashMap<u64, ServedGoal>>>,
+}
+
+/// A goal of one of the guest's action clients.
+pub struct SentGoal {
+    pub handle: DynamicGoalHandle,
+    /// The client.
+    pub client: u32,
+}
+
+impl Goals {
+    /// Drops the goals of an action client or server that is closed.
+    pub fn forget(&self, entity: u32) {
+        let sent = |goals: &mut HashMap<u64, SentGoal>| goals.retain(|_, goal| goal.client != entity);
+        sent(&mut self.sent.lock().unwrap_or_else(PoisonError::into_inner));
+        let served = |goals: &mut HashMap<u64, ServedGoal>| goals.retain(|_, goal| goal.server != entity);
+        served(&mut self.served.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 /// A goal of one of the guest's action servers.
@@ -102,20 +137,45 @@ impl Host {
             memory: None,
             pace: Pace::new(&manifest.limits, signals),
             console: Console::default(),
-            is_ending: false,
+            ending_since: None,
+            knows_of_end: false,
+            lines: LineBudget::default(),
+            parameters: 0,
+            has_reached_memory_limit: false,
             manifest,
             context,
         }
     }
 
+    /// Whether the guest is to end.
+    pub fn is_ending(&mut self) -> bool {
+        if !self.context.ok() {
+            self.begin_end();
+        }
+        self.ending_since.is_some()
+    }
+
+    /// The guest learns that it is to end.
+    pub fn begin_end(&mut self) {
+        self.ending_since.get_or_insert_with(clock::monotonic);
+    }
+
+    /// Ends a guest that is stopped, or does not end by itself when it is to.
+    pub fn check_end(&self) -> Result<(), Refusal> {
+        let is_late = self.ending_since.is_some_and(|since| clock::monotonic().since(since) > GRACE);
+        if self.pace.is_stopped() || is_late {
+            return Err(Refusal::stopped(Stopped::ByControl));
+        }
+        Ok(())
+    }
+
     /// Sleeps, until the guest is to end. It rests meanwhile.
     pub fn sleep(&mut self, duration: Duration) -> Result<(), Refusal> {
+        self.is_ending();
         self.pace.rest().map_err(Refusal::stopped)?;
         let slept = self.context.sleep_wall(duration);
         self.pace.run();
-        if self.pace.is_stopped() {
-            return Err(Refusal::stopped(Stopped::ByControl));
-        }
+        self.check_end()?;
         // A guest that is to end sleeps no more.
         Ok(slept.or_else(
             |error| if matches!(error, runnel::Error::ShuttingDown) { Ok(()) } else { Err(error) },
@@ -140,14 +200,23 @@ impl Host {
 impl ResourceLimiter for Host {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let most = self.manifest.limits.memory;
-        if desired > most {
-            log::warn!("the guest asks for {desired} bytes of memory, and its limit is {most}");
+        if desired > most && !std::mem::replace(&mut self.has_reached_memory_limit, true) {
+            let name = self.arguments.first().map_or("a node in WebAssembly", String::as_str);
+            log::warn!("{name} asks for {desired} bytes of memory, and limits.memory is {most}");
         }
         Ok(desired <= most)
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= 1 << 20)
+        Ok(desired <= MOST_ELEMENTS)
+    }
+
+    fn tables(&self) -> usize {
+        MOST_TABLES
+    }
+
+    fn memories(&self) -> usize {
+        1
     }
 }
 

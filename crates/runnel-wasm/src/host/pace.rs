@@ -46,12 +46,13 @@ pub struct Pace {
     watchdog: Option<&'static Watchdog>,
 }
 
-/// A share of one processor, as a bucket of time that fills at this rate.
+/// A share of one processor, as a bucket of processor time that fills with the time that passes.
 struct Share {
     of_one: f64,
     /// Nanoseconds that may be used at once; below zero after too many.
     left: f64,
-    filled: Instant,
+    /// The time, and the processor time of the guest's thread, when it was filled.
+    filled: (Instant, Duration),
 }
 
 /// The bucket holds the share of this time.
@@ -62,17 +63,16 @@ const STEP: Duration = Duration::from_millis(20);
 
 impl Pace {
     pub fn new(limits: &Limits, signals: Arc<Signals>) -> Self {
-        let now = clock::monotonic();
-        let share = (limits.cpu < 1.0).then(|| Share::new(limits.cpu, now));
+        let share = (limits.cpu < 1.0).then(|| Share::new(limits.cpu, clock::monotonic()));
         Self { signals, limit: limits.callback, share, watchdog: None }
     }
 
-    /// Whether somebody has to look at how long the guest runs.
+    /// Whether a limit needs the watchdog.
     pub fn is_watched(&self) -> bool {
         self.share.is_some() || !self.limit.is_zero()
     }
 
-    /// From now on, the watchdog looks.
+    /// From now on, the watchdog checks the guest.
     pub fn watch(&mut self, watchdog: &'static Watchdog) {
         self.watchdog = Some(watchdog);
     }
@@ -88,18 +88,28 @@ impl Pace {
         if let Some(watchdog) = self.watchdog {
             watchdog.wake();
         }
-        if let Some(share) = &mut self.share {
-            share.fill(clock::monotonic());
-        }
     }
 
-    /// Begins to wait. Sleeps first if the guest has used more than its share.
+    /// Begins to wait. Sleeps first if the guest, or the host for it, has used more than its share.
     pub fn rest(&mut self) -> Result<(), Stopped> {
         self.signals.slice.fetch_add(1, Ordering::SeqCst);
         self.take_share()
     }
 
-    /// The guest runs, and somebody raised the engine's epoch: checks why.
+    /// Calls a function that may wait for others, which does not count as the guest's time.
+    pub fn pause<T>(&mut self, function: impl FnOnce() -> T) -> T {
+        self.signals.slice.fetch_add(1, Ordering::SeqCst);
+        let result = function();
+        self.run();
+        result
+    }
+
+    /// The guest has ended.
+    pub fn end(&mut self) {
+        self.signals.slice.store(0, Ordering::SeqCst);
+    }
+
+    /// The guest runs, and the watchdog or its control raised the engine's epoch: checks why.
     pub fn check(&mut self) -> wasmtime::Result<UpdateDeadline> {
         if self.signals.is_stopped() {
             return Err(wasmtime::Error::new(Stopped::ByControl));
@@ -113,40 +123,33 @@ impl Pace {
 
     fn take_share(&mut self) -> Result<(), Stopped> {
         let Some(share) = &mut self.share else { return Ok(()) };
-        let mut debt = share.use_until(clock::monotonic());
-        while debt > Duration::ZERO {
+        loop {
+            let debt = share.debt_at(clock::monotonic(), clock::thread_time());
+            if debt.is_zero() {
+                return Ok(());
+            }
             if self.signals.is_stopped() {
                 return Err(Stopped::ByControl);
             }
             thread::sleep(debt.min(STEP));
-            share.fill(clock::monotonic());
-            debt = share.debt();
         }
-        Ok(())
     }
 }
 
 impl Share {
+    /// The thread's processor time counts from the first use.
     fn new(of_one: f64, now: Instant) -> Self {
-        Self { of_one, left: of_one * WINDOW.as_nanos() as f64, filled: now }
+        Self { of_one, left: of_one * WINDOW.as_nanos() as f64, filled: (now, Duration::MAX) }
     }
 
-    /// Time passes in which the guest does not run.
-    fn fill(&mut self, now: Instant) {
-        let passed = now.since(self.filled).as_nanos() as f64;
-        self.left = (self.left + passed * self.of_one).min(self.of_one * WINDOW.as_nanos() as f64);
-        self.filled = now;
-    }
-
-    /// The guest has run until now. Returns how long it has to rest.
-    fn use_until(&mut self, now: Instant) -> Duration {
-        let used = now.since(self.filled).as_nanos() as f64;
-        self.left -= used * (1.0 - self.of_one);
-        self.filled = now;
-        self.debt()
-    }
-
-    fn debt(&self) -> Duration {
+    /// Fills the bucket with the time that has passed, and takes the processor time that was used. Returns how long the guest
+    /// has to rest.
+    fn debt_at(&mut self, now: Instant, used: Duration) -> Duration {
+        let passed = now.since(self.filled.0).as_nanos() as f64;
+        let used_since = used.saturating_sub(self.filled.1).as_nanos() as f64;
+        let most = self.of_one * WINDOW.as_nanos() as f64;
+        self.left = (self.left + passed * self.of_one).min(most) - used_since;
+        self.filled = (now, used);
         Duration::from_nanos((-self.left / self.of_one).max(0.0) as u64)
     }
 }
@@ -155,17 +158,16 @@ impl Share {
 mod tests {
     use super::*;
 
-    fn after(start: Instant, milliseconds: u64) -> Instant {
-        start + Duration::from_millis(milliseconds)
+    fn milliseconds(number: u64) -> Duration {
+        Duration::from_millis(number)
     }
 
     #[test]
     fn guest_below_its_share_never_rests() {
         let start = clock::monotonic();
         let mut share = Share::new(0.5, start);
-        for round in 0..100 {
-            share.fill(after(start, 10 * round));
-            assert_eq!(share.use_until(after(start, 10 * round + 4)), Duration::ZERO);
+        for round in 1..100 {
+            assert!(share.debt_at(start + milliseconds(10 * round), milliseconds(4 * round)).is_zero());
         }
     }
 
@@ -173,12 +175,11 @@ mod tests {
     fn guest_that_always_runs_gets_its_share() {
         let start = clock::monotonic();
         let mut share = Share::new(0.25, start);
+        assert!(share.debt_at(start, Duration::ZERO).is_zero());
         let (mut now, mut ran) = (0, 0);
         while now < 100_000 {
             (now, ran) = (now + 50, ran + 50);
-            let rest = share.use_until(after(start, now));
-            now += rest.as_millis() as u64;
-            share.fill(after(start, now));
+            now += share.debt_at(start + milliseconds(now), milliseconds(ran)).as_millis() as u64;
         }
         let of_one = ran as f64 / now as f64;
         assert!((0.24..0.27).contains(&of_one), "{of_one}");

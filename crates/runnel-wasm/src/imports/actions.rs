@@ -8,7 +8,7 @@ use wasmtime::{Caller, Linker};
 
 use super::services::{Described, decode, encode};
 use super::{MODULE, answer};
-use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, MOST_PENDING, ServedGoal};
+use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, MOST_PENDING, SentGoal, ServedGoal};
 use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -44,7 +44,13 @@ fn add_client(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     )?;
     linker.func_wrap(MODULE, "cancel-goal", |mut caller: Caller<'_, Host>, goal: u64| {
         answer(&mut caller, |host, _| {
-            let sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner).get(&goal).cloned();
+            let sent = host
+                .goals
+                .sent
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&goal)
+                .map(|sent| sent.handle.clone());
             sent.ok_or_else(|| no_such_goal(goal))?.cancel()?;
             Ok(0)
         })
@@ -78,9 +84,6 @@ fn add_server(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
             })
         },
     )?;
-    linker.func_wrap(MODULE, "reject-cancel", |mut caller: Caller<'_, Host>, goal: u64| {
-        answer(&mut caller, |host, _| with_goal(host, goal, |goal| goal.handle.refuse_cancel()))
-    })?;
     linker.func_wrap(
         MODULE,
         "publish-feedback",
@@ -115,7 +118,8 @@ fn create_client(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal
     host.check_name(|manifest| &manifest.send_goals, "send_goals", action.name)?;
     host.entities.next()?;
     let schema = host.types.action(action.generation, action.type_name)?;
-    let client = host.entities.node(action.node)?.create_dynamic_action_client(action.name, &schema)?;
+    let node = host.entities.node(action.node)?;
+    let client = host.pace.pause(|| node.create_dynamic_action_client(action.name, &schema))?;
     let goal = Arc::clone(&schema.goal);
     Ok(host.entities.add(Entity::ActionClient(ActionClientEntity { client, goal })))
 }
@@ -125,23 +129,28 @@ fn send_goal(host: &Host, handle: u32, goal: &[u8]) -> Result<u64, Refusal> {
     let goal = decode(schema, goal)?;
     let id = host.events.next_id();
     let (events, sent) = (Arc::clone(&host.events), Arc::clone(&host.goals.sent));
-    let of_feedback = Arc::clone(&events);
+    let (of_feedback, still_sent) = (Arc::clone(&events), Arc::clone(&sent));
+    // Goals of a closed client are forgotten.
     let feedback = move |feedback: &DynamicMessage| {
-        if let Ok(payload) = encode(feedback) {
+        if still_sent.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+            && let Ok(payload) = encode(feedback)
+        {
             of_feedback.push(Event::new(EventKind::Feedback, handle, id).payload(payload));
         }
     };
     let done = move |outcome: GoalOutcome<DynamicMessage>| {
-        sent.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if sent.lock().unwrap_or_else(PoisonError::into_inner).remove(&id).is_none() {
+            return;
+        }
         let (status, payload) = ended(outcome);
         events.push(Event::new(EventKind::GoalResult, handle, id).status(status).payload(payload));
     };
-    // The callback finds the goal, since it waits for the lock.
     let mut sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner);
     if sent.len() >= MOST_PENDING {
         return Err(Refusal::new(Refused::TooMany, format!("{MOST_PENDING} goals wait for their result")));
     }
-    sent.insert(id, client.send_goal_with(&goal, feedback, done)?);
+    let sending = client.send_goal_with(&goal, feedback, done)?;
+    sent.insert(id, SentGoal { handle: sending, client: handle });
     Ok(id)
 }
 
@@ -187,7 +196,8 @@ fn create_server(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal
         }
     };
     let node = host.entities.node(action.node)?;
-    let created = node.create_dynamic_action_server(action.name, &schema, on_goal, on_cancel)?;
+    let create = || node.create_dynamic_action_server(action.name, &schema, on_goal, on_cancel);
+    let created = host.pace.pause(create)?;
     Ok(host.entities.add(Entity::ActionServer { _server: Box::new(created), schema }))
 }
 

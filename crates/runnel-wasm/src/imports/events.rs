@@ -7,13 +7,16 @@ use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
 use crate::host::{Event, EventKind, GuestMemory, Host};
-use crate::refusal::{Refusal, Refused, Stopped};
+use crate::refusal::{Refusal, Refused};
 
 /// Longest wait at a time.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "wait", wait)?;
+    linker.func_wrap(MODULE, "is-shutting-down", |mut caller: Caller<'_, Host>| {
+        i32::from(caller.data_mut().is_ending())
+    })?;
     linker.func_wrap(MODULE, "last-error", |mut caller: Caller<'_, Host>, to: u32, capacity: u32| {
         answer(&mut caller, |host, memory| memory.write_bytes(to, capacity, host.last_error.as_bytes()))
     })?;
@@ -36,9 +39,7 @@ fn next_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
     host.pace.rest().map_err(Refusal::stopped)?;
     let event = wait_for_event(host, timeout);
     host.pace.run();
-    if host.pace.is_stopped() {
-        return Err(Refusal::stopped(Stopped::ByControl));
-    }
+    host.check_end()?;
     event
 }
 
@@ -52,11 +53,11 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
             return ending(host);
         }
         let left = until.since(clock::monotonic());
-        let ran = host.executor.spin_once(left.min(LONGEST))?;
+        host.executor.spin_once(left.min(LONGEST))?;
         if let Some(event) = host.events.pop() {
             return Ok(event);
         }
-        if !ran && clock::monotonic() >= until {
+        if clock::monotonic() >= until {
             return Ok(Event::new(EventKind::None, 0, 0));
         }
     }
@@ -64,7 +65,8 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
 
 /// The event by which the guest learns that it is to end, once.
 fn ending(host: &mut Host) -> Result<Event, Refusal> {
-    if std::mem::replace(&mut host.is_ending, true) {
+    host.begin_end();
+    if std::mem::replace(&mut host.knows_of_end, true) {
         return Err(Refusal::new(Refused::ShuttingDown, "the node is to end"));
     }
     Ok(Event::new(EventKind::Shutdown, 0, 0))

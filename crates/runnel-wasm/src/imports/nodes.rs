@@ -6,8 +6,8 @@ use runnel_io::clock;
 use rustix::rand::{GetRandomFlags, getrandom};
 use wasmtime::{Caller, Linker};
 
-use super::{MODULE, answer};
-use crate::host::{Entity, Event, EventKind, Host, NodeEntity};
+use super::{MODULE, answer, count};
+use crate::host::{Entity, Event, EventKind, Host, NodeEntity, Verdict};
 use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -62,7 +62,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, length: u32, to: u32, capacity: u32| {
             answer(&mut caller, |_, memory| {
                 fill_randomly(memory.place(to, length.min(capacity) as usize)?)?;
-                Ok(length.min(i32::MAX as u32) as i32)
+                Ok(count(length.min(capacity) as usize))
             })
         },
     )?;
@@ -71,7 +71,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         "log",
         |mut caller: Caller<'_, Host>, node: u32, severity: u32, text: u32, length: u32| {
             answer(&mut caller, |host, memory| {
-                log(host, (node, severity), &String::from_utf8_lossy(memory.bytes(text, length)?))
+                log(host, (node, severity), &String::from_utf8_lossy(memory.text_bytes(text, length)?))
             })
         },
     )?;
@@ -87,8 +87,14 @@ fn graphs(host: &Host) -> i32 {
 }
 
 fn create_node(host: &mut Host, name: &str) -> Result<i32, Refusal> {
+    host.check_name(|manifest| &manifest.nodes, "nodes", name)?;
+    if name.contains('/') {
+        return Err(Refusal::invalid(format!(
+            "node name {name}: the namespace is that of the host's arguments"
+        )));
+    }
     let handle = host.entities.next()?;
-    let node = host.context.create_node(name)?;
+    let node = host.pace.pause(|| host.context.create_node(name))?;
     let events = std::sync::Arc::clone(&host.events);
     let parameters = node.add_post_set_parameters_callback(move |parameters| {
         for parameter in parameters {
@@ -103,6 +109,7 @@ fn create_node(host: &mut Host, name: &str) -> Result<i32, Refusal> {
 fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
     drop(host.entities.close(handle)?);
     host.events.forget(handle);
+    host.goals.forget(handle);
     host.requests
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -128,12 +135,17 @@ pub fn fill_randomly(mut buffer: &mut [u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn log(host: &Host, (node, severity): (u32, u32), text: &str) -> Result<i32, Refusal> {
+fn log(host: &mut Host, (node, severity): (u32, u32), text: &str) -> Result<i32, Refusal> {
     const LEVELS: [Level; 5] = [Level::Debug, Level::Info, Level::Warn, Level::Error, Level::Fatal];
     let level = LEVELS.get(severity as usize).copied();
     let level = level.ok_or_else(|| Refusal::invalid(format!("{severity} is no severity")))?;
+    let verdict = host.lines.count(clock::monotonic());
     let logger = host.entities.node(node)?.logger();
-    if logger.is_enabled(level) {
+    if let Verdict::WriteAfter(dropped) = verdict {
+        let note = format_args!("{dropped} lines of this node were dropped: it writes too many");
+        logger.log(Level::Warn, Place { file: "", line: 0, function: "" }, note);
+    }
+    if logger.is_enabled(level) && verdict != Verdict::Drop {
         logger.log(level, Place { file: "", line: 0, function: "" }, format_args!("{}", text.trim_end()));
     }
     Ok(0)

@@ -7,7 +7,10 @@ use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
 use crate::host::Host;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Refused};
+
+/// Bytes of a value, at most.
+const LONGEST: usize = 64 << 10;
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(
@@ -48,7 +51,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
             answer(&mut caller, |host, memory| {
                 let value = decode(memory.bytes(value, value_len)?)?;
                 let (node, name) = (host.entities.node(node)?, memory.text(name, name_len)?);
-                host.events.change_parameters(|| node.set_parameter(name, value))?;
+                host.pace.pause(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
                 Ok(0)
             })
         },
@@ -56,23 +59,35 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Declares a parameter once; a guest that had no room for its value asks again.
+/// Declares a parameter once. A guest whose buffer was too small for its value asks again.
 fn declare(
-    host: &Host,
+    host: &mut Host,
     node: u32,
     name: &str,
     (default, read_only): (ParameterValue, bool),
 ) -> Result<Vec<u8>, Refusal> {
     let node = host.entities.node(node)?;
     if !node.has_parameter(name) {
+        if host.parameters >= host.manifest.limits.entities {
+            let why =
+                format!("the node has {} parameters, as many as limits.entities allows", host.parameters);
+            return Err(Refusal::new(Refused::TooMany, why));
+        }
         let declaration = ParameterDeclaration::new(default);
         let declaration = if read_only { declaration.read_only() } else { declaration };
-        host.events.change_parameters(|| node.declare_parameter(name, declaration))?;
+        // It asks the master.
+        let declare = || host.events.change_parameters(|| node.declare_parameter(name, declaration));
+        host.pace.pause(declare)?;
+        host.parameters += 1;
     }
     encode(&node.get_parameter::<ParameterValue>(name)?)
 }
 
 fn decode(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
+    if bytes.len() > LONGEST {
+        let why = format!("a value of {} bytes: at most {LONGEST}", bytes.len());
+        return Err(Refusal::new(Refused::TooLong, why));
+    }
     let value: msg::ParameterValue = cdr::decode(bytes).map_err(|error| {
         Refusal::invalid(format!("a value is no rcl_interfaces/msg/ParameterValue: {error}"))
     })?;

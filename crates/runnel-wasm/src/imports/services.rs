@@ -100,7 +100,8 @@ fn create_client(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusa
     host.check_name(|manifest| &manifest.call, "call", service.name)?;
     host.entities.next()?;
     let schema = host.types.service(service.generation, service.type_name)?;
-    let client = host.entities.node(service.node)?.create_dynamic_client(service.name, &schema)?;
+    let node = host.entities.node(service.node)?;
+    let client = host.pace.pause(|| node.create_dynamic_client(service.name, &schema))?;
     Ok(host.entities.add(Entity::Client(ClientEntity { client, schema })))
 }
 
@@ -183,7 +184,7 @@ fn create_service(host: &mut Host, service: &Described<'_>) -> Result<i32, Refus
         }
     };
     let node = host.entities.node(service.node)?;
-    let server = node.create_dynamic_service(service.name, &schema, receive)?;
+    let server = host.pace.pause(|| node.create_dynamic_service(service.name, &schema, receive))?;
     Ok(host.entities.add(Entity::Service { _server: server, schema }))
 }
 

@@ -9,8 +9,11 @@ use runnel::{Liveliness, SubscriptionOptions};
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer, count};
-use crate::host::{Entity, GuestMemory, Host, PublisherEntity, generation};
-use crate::refusal::Refusal;
+use crate::host::{Entity, GuestMemory, Host, generation};
+use crate::refusal::{Refusal, Refused};
+
+/// Depth of a history that a guest may ask for.
+const MOST_DEPTH: u32 = 1000;
 
 /// A topic as the guest describes it.
 struct Topic<'a> {
@@ -85,8 +88,11 @@ fn create_publisher(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> 
     host.entities.next()?;
     let schema = host.types.message(generation(topic.encoding)?, topic.type_name)?;
     let node = host.entities.node(topic.node)?;
-    let publisher = node.create_dynamic_publisher(topic.name, &schema, topic.qos)?;
-    Ok(host.entities.add(Entity::Publisher(PublisherEntity { publisher })))
+    let create = || node.create_dynamic_publisher(topic.name, &schema, topic.qos);
+    let mut publisher = host.pace.pause(create)?;
+    // A guest gets an error in place of a wait.
+    publisher.set_max_blocking_time(Duration::ZERO);
+    Ok(host.entities.add(Entity::Publisher(publisher)))
 }
 
 fn create_subscription(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> {
@@ -99,7 +105,8 @@ fn create_subscription(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusa
     };
     let node = host.entities.node(topic.node)?;
     let options = SubscriptionOptions::from(topic.qos);
-    let subscription = node.create_bytes_subscription(topic.name, &schema, options, receive)?;
+    let create = || node.create_bytes_subscription(topic.name, &schema, options, receive);
+    let subscription = host.pace.pause(create)?;
     Ok(host.entities.add(Entity::Subscription(subscription)))
 }
 
@@ -109,6 +116,7 @@ fn qos_of(record: &[u8]) -> Result<QoS, Refusal> {
     let duration = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
     let optional = |at| Some(duration(at)).filter(|length| *length > 0).map(Duration::from_nanos);
     let qos = match word(0) {
+        0 if word(4) > MOST_DEPTH => return Err(deeper(word(4))),
         0 => QoS::keep_last(word(4) as usize),
         1 => QoS::keep_all(),
         other => return Err(unknown("history", other)),
@@ -134,6 +142,10 @@ fn qos_of(record: &[u8]) -> Result<QoS, Refusal> {
     Ok(QoS { deadline: optional(24), lifespan: optional(32), ..qos })
 }
 
+fn deeper(depth: u32) -> Refusal {
+    Refusal::new(Refused::TooMany, format!("a depth of {depth} messages: at most {MOST_DEPTH}"))
+}
+
 fn unknown(policy: &str, value: u32) -> Refusal {
     Refusal::invalid(format!("{value} is no {policy}"))
 }
@@ -157,6 +169,7 @@ mod tests {
             QoS::keep_last(7).reliable().transient_local().liveliness(Liveliness::ManualByTopic, lease);
         let expected = expected.deadline(Duration::from_secs(1)).lifespan(Duration::from_secs(2));
         assert_eq!(read, expected);
+        assert!(qos_of(&record([0, MOST_DEPTH + 1, 1, 1, 1], [0; 3])).is_err());
         let read = qos_of(&record([1, 0, 0, 0, 0], [0; 3])).unwrap();
         assert_eq!(read, QoS::keep_all().best_effort().volatile());
     }

@@ -85,11 +85,11 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The engine for a target.
+    /// The engine for the target of a program.
     ///
     /// # Errors
     /// If this host cannot run it.
-    pub fn of(target: Target) -> Result<Self, GuestError> {
+    pub fn of(target: Target, program: &str) -> Result<Self, GuestError> {
         static ENGINES: [OnceLock<Engine>; 4] = [const { OnceLock::new() }; 4];
         if !target.runs_here() {
             let why = format!(
@@ -97,7 +97,7 @@ impl Engine {
                 Target::host(),
                 Target::host()
             );
-            return Err(GuestError::Program { name: "the program".to_owned(), why });
+            return Err(GuestError::Program { name: program.to_owned(), why });
         }
         let engine = &ENGINES[target as usize];
         if let Some(engine) = engine.get() {

@@ -39,7 +39,7 @@ impl Program {
         let name = path.display().to_string();
         let read = fs::read(path).map_err(|source| GuestError::Io { path: path.to_owned(), source })?;
         let trailer = Trailer::read(&read).map_err(|why| GuestError::Program { name: name.clone(), why })?;
-        let engine = Engine::of(trailer.target)?;
+        let engine = Engine::of(trailer.target, &name)?;
         // SAFETY: the caller trusts the file as a program, as the documentation of the type demands.
         let module = unsafe { wasmtime::Module::deserialize_file(engine.inner(), path) };
         Self::new(name, engine, module, trailer)
@@ -53,7 +53,7 @@ impl Program {
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, GuestError> {
         let named = |why| GuestError::Program { name: name.to_owned(), why };
         let trailer = Trailer::read(bytes).map_err(named)?;
-        let engine = Engine::of(trailer.target)?;
+        let engine = Engine::of(trailer.target, name)?;
         // SAFETY: as in `load`.
         let module = unsafe { wasmtime::Module::deserialize(engine.inner(), bytes) };
         Self::new(name.to_owned(), engine, module, trailer)

@@ -11,6 +11,9 @@ use crate::guests::{TIMEOUT, program, start_in};
 
 const COUNT: usize = 100;
 
+/// Of all histories: no message is dropped, those that are sent first included.
+const DEPTH: usize = 1000;
+
 /// Publishes on `out` what it receives on `in`, with messages in one of the encodings.
 fn echo(encoding: u32) -> Program {
     program(&format!(
@@ -27,8 +30,8 @@ fn echo(encoding: u32) -> Program {
         (data (i32.const 5010) "out")
         (data (i32.const 5020) "in")
         (data (i32.const 5030) "std_msgs/String")
-        ;; The QoS: keep last 100, reliable, volatile.
-        (data (i32.const 6000) "\00\00\00\00\64\00\00\00\01\00\00\00")
+        ;; The QoS: keep last 1000, reliable, volatile.
+        (data (i32.const 6000) "\00\00\00\00\e8\03\00\00\01\00\00\00")
         (func $main (export "_start") (local $node i32) (local $out i32)
           (local.set $node (call $node (i32.const 5000) (i32.const 4)))
           (local.set $out (call $publisher (local.get $node) (i32.const 5010) (i32.const 3)
@@ -54,10 +57,10 @@ fn echoed(encoding: u32, graphs: Graphs) -> Vec<String> {
     let guest = start_in(&echo(encoding), Manifest::allowing_all_names(), of_guest);
     let node = native.create_node("native").unwrap();
     let (send, received) = mpsc::channel();
-    let _out = node.create_subscription("out", COUNT, move |text: &Text| {
+    let _out = node.create_subscription("out", DEPTH, move |text: &Text| {
         _ = send.send(text.data.clone());
     });
-    let publisher = node.create_publisher::<Text>("in", COUNT).unwrap();
+    let publisher = node.create_publisher::<Text>("in", DEPTH).unwrap();
     assert!(publisher.wait_for_subscribers(1, TIMEOUT).unwrap());
     let spinning = {
         let native = native.clone();
@@ -107,7 +110,8 @@ fn topic_that_the_manifest_does_not_name_is_refused() {
     let context = Context::with_options(
         ContextOptions::default().arguments([""; 0]).signals(false).graphs(Graphs::Ros2),
     );
-    let manifest = Manifest::parse("subscribe = [\"in\"]\npublish = [\"outside\"]").unwrap();
+    let manifest =
+        Manifest::parse("nodes = [\"echo\"]\nsubscribe = [\"in\"]\npublish = [\"outside\"]").unwrap();
     // The guest expects handle 2, and gets an error.
     let ended = start_in(&echo(1), manifest, context.unwrap()).end();
     assert!(ended.is_err_and(|error| error.to_string().contains("unreachable")));

@@ -153,3 +153,57 @@ fn wait_with_a_timeout_returns_no_event() {
       (if (i32.load (i32.const 0)) (then (unreachable)))";
     assert_eq!(run(&with_main(body), Manifest::default()).unwrap(), Ended::Returned);
 }
+
+#[test]
+fn functions_that_run_before_main_are_limited_too() {
+    let program = program(
+        r#"(module
+            (memory (export "memory") 1)
+            (func $first (loop $again (br $again)))
+            (start $first)
+            (func (export "_start")))"#,
+    );
+    let limits = Limits { callback: Duration::from_millis(200), ..Limits::default() };
+    let ended = run(&program, with_limits(limits));
+    assert!(matches!(ended, Err(GuestError::Overrun { .. })), "{ended:?}");
+    let guest = start(&program, with_limits(Limits { callback: Duration::ZERO, ..Limits::default() }));
+    guest.control.stop();
+    assert_eq!(guest.end().unwrap(), Ended::Stopped);
+}
+
+#[test]
+fn guest_that_does_not_end_when_it_is_to_is_ended() {
+    let body = "(loop $again
+        (drop (call $wait (i64.const -1) (i32.const 0) (i32.const 64) (i32.const 0)))
+        (br $again))";
+    let guest = start(&with_main(body), Manifest::default());
+    guest.control.shutdown();
+    assert_eq!(guest.end().unwrap(), Ended::Stopped);
+}
+
+#[test]
+fn nodes_have_the_names_that_the_manifest_allows() {
+    // -3 is not-allowed, -2 invalid.
+    for (name, manifest, expected) in
+        [("other", "nodes = [\"own\"]", -3), ("/robot/own", "nodes = [\"*\"]", -2), ("own", "", -3)]
+    {
+        let program = program(&format!(
+            r#"(module
+            (import "runnel:guest/host@0.1.0" "create-node" (func $node (param i32 i32) (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "{name}")
+            (func (export "_start")
+              (if (i32.ne (call $node (i32.const 0) (i32.const {})) (i32.const {expected})) (then (unreachable)))))"#,
+            name.len()
+        ));
+        let manifest = Manifest::parse(manifest).unwrap();
+        assert_eq!(run(&program, manifest).unwrap(), Ended::Returned, "{name}");
+    }
+}
+
+#[test]
+fn tables_are_limited() {
+    let program =
+        program(r#"(module (table 70000 funcref) (memory (export "memory") 1) (func (export "_start")))"#);
+    assert!(run(&program, Manifest::default()).is_err());
+}

@@ -404,6 +404,7 @@ fn every_document_block_is_run() {
         "udpros.md",
         "tutorial.md",
         "line-tracer.md",
+        "wasm.md",
     ];
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let in_folder = |folder: PathBuf| {

@@ -40,12 +40,12 @@ fn error(graph: &Ros2Graph, words: &[&str]) -> String {
 
 #[test]
 fn node_runs_until_ctrl_c_under_the_names_that_the_user_gives() {
-    let graph = graph_with(&[("node.wat", WAITING), ("node.toml", "")]);
+    let graph = graph_with(&[("node.wat", WAITING), ("node.toml", "nodes = [\"waiting\"]")]);
     for mode in [&[][..], &["--interpreter"]] {
         let words = [&["wasm", "run", "node.wat", "--ros2", "__node:=patient"], mode].concat();
         let node = graph.running(&words);
         wait_until("the node is seen", deadline_in(TIMEOUT), || {
-            graph.answer(&["node", "list", "--ros2"]).contains("/patient\n")
+            graph.ran(&["node", "list", "--ros2"]).output.contains("/patient\n")
         });
         node.signal(Signal::INT).expect("it runs");
         assert_eq!(outcome(node).code, Some(0), "{mode:?}");

@@ -1,13 +1,17 @@
 //! `runnel wasm compile`, and modules that are compiled before they run.
 
 use std::ffi::OsStr;
+use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use clap::ValueHint;
+use runnel_wasm::Program;
 use runnel_wasm::program::{ModuleHash, Target};
+use rustix::process::geteuid;
 
 use crate::error::CliError;
 
@@ -48,34 +52,52 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     finish(&mut compiler)
 }
 
-/// The compiled form of a node's file: itself, or what it was compiled to before, or now.
+/// Loads a node: a compiled file as it is, a module as what it was compiled to before, or is compiled to now.
 ///
 /// # Errors
-/// If it cannot be read or compiled.
-pub fn compiled(node: &Path, target: Target) -> Result<PathBuf, CliError> {
-    let failed = |error: io::Error| CliError::failed(format!("{}: {error}", node.display()));
-    let module = fs::read(node).map_err(failed)?;
-    let is_module = module.starts_with(b"\0asm") || node.extension() == Some(OsStr::new("wat"));
-    if !is_module {
-        return Ok(node.to_owned());
+/// If it cannot be read, compiled or loaded.
+pub fn load(node: &Path, target: Target) -> Result<Program, CliError> {
+    if !is_module(node)? {
+        return Program::load(node).map_err(CliError::failed);
     }
-    let folder = cache_folder();
-    let version = env!("CARGO_PKG_VERSION");
-    let compiled = folder.join(format!("{}-{target}-{version}.cwasm", ModuleHash::of(&module)));
-    if compiled.exists() {
-        return Ok(compiled);
+    let Some(folder) = cache_folder() else {
+        let folder = tempfile::tempdir().map_err(CliError::failed)?;
+        return compile(node, target, &folder.path().join("node.cwasm"));
+    };
+    let module = fs::read(node).map_err(|error| named(node, &error))?;
+    let compiled = folder.join(format!("{}-{target}.cwasm", ModuleHash::of(&module)));
+    // A file of another version of this program does not load.
+    match Program::load(&compiled) {
+        Ok(program) => Ok(program),
+        Err(_) => compile(node, target, &compiled),
     }
-    let create = |error: io::Error| CliError::failed(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(&folder).map_err(create)?;
+}
+
+/// Whether a file is a module that has to be compiled.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_module(node: &Path) -> Result<bool, CliError> {
+    let module = fs::read(node).map_err(|error| named(node, &error))?;
+    Ok(module.starts_with(b"\0asm") || node.extension() == Some(OsStr::new("wat")))
+}
+
+/// Compiles a module into a file, and loads it.
+fn compile(node: &Path, target: Target, compiled: &Path) -> Result<Program, CliError> {
+    let folder = compiled.parent().unwrap_or(Path::new("."));
     // Another process may do the same: the last one wins, with the same content.
-    let unfinished = tempfile::Builder::new().suffix(".part").tempfile_in(&folder).map_err(create)?;
+    let unfinished = tempfile::Builder::new().suffix(".part").tempfile_in(folder);
+    let unfinished = unfinished.map_err(|error| named(folder, &error))?;
     let mut compiler = compiler();
-    compiler.arg(node).args(["--target", target.name(), "--output"]).arg(unfinished.path());
     // What the node may do is read anew at each start.
-    compiler.args(["--manifest", "/dev/null"]);
+    compiler.arg(node).args(["--no-manifest", "--target", target.name(), "--output"]).arg(unfinished.path());
     finish(&mut compiler)?;
-    unfinished.persist(&compiled).map_err(|error| create(error.error))?;
-    Ok(compiled)
+    unfinished.persist(compiled).map_err(|error| named(compiled, &error.error))?;
+    Program::load(compiled).map_err(CliError::failed)
+}
+
+fn named(path: &Path, error: &io::Error) -> CliError {
+    CliError::failed(format!("{}: {error}", path.display()))
 }
 
 /// The compiler next to this program, or that of the search path.
@@ -90,16 +112,21 @@ fn finish(compiler: &mut Command) -> Result<(), CliError> {
         // It has said why.
         Ok(_) => Err(CliError::failed("the module was not compiled")),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(CliError::failed(format!(
-            "{COMPILER} is not installed, and it compiles modules. Try: cargo install runnel-wasm-compiler, or a node that is \
-             compiled already (.cwasm)"
+            "{COMPILER} is not installed, and it compiles modules. Try: cargo install --path crates/runnel-wasm/compiler, or a \
+             node that is compiled already (.cwasm)"
         ))),
         Err(error) => Err(CliError::failed(format!("{COMPILER}: {error}"))),
     }
 }
 
-/// `~/.cache/runnel/wasm`, or where `XDG_CACHE_HOME` says.
-fn cache_folder() -> PathBuf {
+/// `~/.cache/runnel/wasm`, or where `XDG_CACHE_HOME` says. `None` if there is no such folder that only this user can write:
+/// what is in it is run as machine code.
+fn cache_folder() -> Option<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    given.or_else(home).unwrap_or_else(env::temp_dir).join("runnel/wasm")
+    let folder = given.or_else(home)?.join("runnel/wasm");
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    let metadata = fs::metadata(&folder).ok()?;
+    let is_own = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
+    is_own.then_some(folder)
 }

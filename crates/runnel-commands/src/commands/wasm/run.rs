@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
-use runnel_wasm::{Guest, GuestOptions, Manifest, Program};
+use runnel_wasm::{Guest, GuestOptions, Manifest};
 
 use super::compiler;
 use crate::cli_context::CliContext;
@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(value_hint = ValueHint::FilePath)]
     node: PathBuf,
 
-    /// What the node may do, in TOML [default: its own manifest, or NODE.toml]
+    /// What the node may do, in TOML [default: NODE.toml if there is one, or what the node was compiled with]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     manifest: Option<PathBuf>,
 
@@ -52,8 +52,11 @@ pub struct Args {
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let target = if args.interpreter { Target::interpreter() } else { Target::host() };
-    let compiled = compiler::compiled(&args.node, target)?;
-    let program = Program::load(&compiled).map_err(CliError::failed)?;
+    if args.interpreter && !compiler::is_module(&args.node)? {
+        let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
+        return Err(CliError::Usage(format!("{why} {target}")));
+    }
+    let program = compiler::load(&args.node, target)?;
     // The flags for the graphs are among the arguments of the process.
     let context = Context::with_options(ContextOptions::from_args()?)?;
     let name = args.node.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -71,8 +74,8 @@ fn manifest(args: &Args) -> Result<Option<Manifest>, CliError> {
     if args.allow_all {
         return Ok(Some(Manifest::allowing_all_names()));
     }
-    let beside = args.node.with_extension("toml");
-    let file = args.manifest.clone().or_else(|| Some(beside).filter(|file| file.exists()));
+    let usual = args.node.with_extension("toml");
+    let file = args.manifest.clone().or_else(|| Some(usual).filter(|file| file.exists()));
     file.map(|file| read(&file)).transpose()
 }
 

@@ -1,4 +1,4 @@
-//! The thread that looks whether guests run for too long.
+//! The thread that checks whether guests run for too long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -9,10 +9,10 @@ use super::Signals;
 use crate::manifest::Limits;
 use crate::program::Engine;
 
-/// How often it looks while a guest runs. It sleeps while all wait.
+/// How often it checks while a guest runs. It sleeps while all wait.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Looks after all guests of the process.
+/// Checks all guests of the process.
 pub struct Watchdog {
     watched: Mutex<Vec<Watched>>,
     woken: Condvar,
@@ -29,7 +29,7 @@ struct Watched {
 }
 
 impl Watchdog {
-    /// The watchdog of the process, which looks after this guest, too.
+    /// The watchdog of the process, which checks this guest, too.
     pub fn watch(signals: &Arc<Signals>, engine: &Engine, limits: Limits) -> &'static Self {
         static WATCHDOG: OnceLock<&Watchdog> = OnceLock::new();
         let watchdog = WATCHDOG.get_or_init(|| {
@@ -38,7 +38,7 @@ impl Watchdog {
                 woken: Condvar::new(),
                 is_asleep: AtomicBool::new(false),
             }));
-            thread::spawn(|| watchdog.look());
+            thread::spawn(|| watchdog.check_all());
             watchdog
         });
         watchdog.watched().push(Watched {
@@ -60,10 +60,10 @@ impl Watchdog {
         }
     }
 
-    fn look(&self) {
+    fn check_all(&self) {
         let mut watched = self.watched();
         loop {
-            watched.retain_mut(Watched::look);
+            watched.retain_mut(Watched::check);
             watched = if watched.iter().any(Watched::runs) {
                 self.woken.wait_timeout(watched, PERIOD).unwrap_or_else(PoisonError::into_inner).0
             } else {
@@ -95,7 +95,7 @@ impl Watched {
     }
 
     /// False once the guest has ended.
-    fn look(&mut self) -> bool {
+    fn check(&mut self) -> bool {
         let Some(signals) = self.signals.upgrade() else { return false };
         let slice = signals.slice.load(Ordering::SeqCst);
         if slice != self.slice {
@@ -104,7 +104,8 @@ impl Watched {
         if slice % 2 == 0 {
             return true;
         }
-        let limit = self.limits.callback;
+        // A guest that has a share of the processor needs the longer.
+        let limit = self.limits.callback.div_f64(self.limits.cpu);
         let is_overrun = !limit.is_zero() && self.since.elapsed() > limit;
         if is_overrun {
             signals.overrun.store(true, Ordering::SeqCst);
