@@ -135,7 +135,7 @@ typedef enum runnel_event_kind {
   /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
   /// `reject-goal`.
   RUNNEL_EVENT_KIND_GOAL_REQUEST = 5,
-  /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
+  /// A client cancels the goal `id`. The host has accepted that: for the client the goal is canceling. The server ends it.
   RUNNEL_EVENT_KIND_CANCEL_REQUEST = 6,
   /// The payload is feedback on the goal `id` of a client.
   RUNNEL_EVENT_KIND_FEEDBACK = 7,
@@ -297,9 +297,6 @@ int32_t runnel_accept_goal(uint64_t goal);
 
 RUNNEL_IMPORT("reject-goal")
 int32_t runnel_reject_goal(uint64_t goal, const char *why, size_t why_length);
-
-RUNNEL_IMPORT("reject-cancel")
-int32_t runnel_reject_cancel(uint64_t goal);
 
 RUNNEL_IMPORT("publish-feedback")
 int32_t runnel_publish_feedback(uint64_t goal, const void *feedback, size_t feedback_length);

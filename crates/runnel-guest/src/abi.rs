@@ -191,7 +191,7 @@ impl EventKind {
     /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
     /// `reject-goal`.
     pub const GOAL_REQUEST: Self = Self(5);
-    /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
+    /// A client cancels the goal `id`. The host has accepted that: for the client the goal is canceling. The server ends it.
     pub const CANCEL_REQUEST: Self = Self(6);
     /// The payload is feedback on the goal `id` of a client.
     pub const FEEDBACK: Self = Self(7);
@@ -396,10 +396,6 @@ unsafe extern "C" {
     /// `reject-goal`.
     #[link_name = "reject-goal"]
     pub fn reject_goal(goal: u64, why: *const u8, why_length: usize) -> i32;
-
-    /// `reject-cancel`.
-    #[link_name = "reject-cancel"]
-    pub fn reject_cancel(goal: u64) -> i32;
 
     /// `publish-feedback`.
     #[link_name = "publish-feedback"]
