@@ -176,6 +176,10 @@ static_assert(sizeof(runnel_event) == 64, "as the host has it");
 RUNNEL_IMPORT("wait")
 int32_t runnel_wait(uint64_t timeout, runnel_event *event, void *bytes, size_t capacity);
 
+/// 1 once the node is to end, otherwise 0. For loops that do not wait for events.
+RUNNEL_IMPORT("is-shutting-down")
+bool runnel_is_shutting_down(void);
+
 /// The text of the last error of a function.
 RUNNEL_IMPORT("last-error")
 int32_t runnel_last_error(void *bytes, size_t capacity);

@@ -241,6 +241,10 @@ unsafe extern "C" {
     #[link_name = "wait"]
     pub fn wait(timeout: u64, event: *mut Event, bytes: *mut u8, capacity: usize) -> i32;
 
+    /// 1 once the node is to end, otherwise 0. For loops that do not wait for events.
+    #[link_name = "is-shutting-down"]
+    pub fn is_shutting_down() -> bool;
+
     /// The text of the last error of a function.
     #[link_name = "last-error"]
     pub fn last_error(bytes: *mut u8, capacity: usize) -> i32;

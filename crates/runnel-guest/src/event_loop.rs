@@ -52,8 +52,9 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The host is asked too, since a program that does not wait for events never receives the last one.
 pub(crate) fn is_shutting_down() -> bool {
-    state().is_shutting_down
+    state().is_shutting_down || host::is_shutting_down()
 }
 
 /// Ends spinning.

@@ -18,6 +18,11 @@ pub(crate) fn wait(timeout: Duration, payload: &mut Vec<u8>) -> Result<Event, Er
     Ok(event)
 }
 
+pub(crate) fn is_shutting_down() -> bool {
+    // SAFETY: it has no parameters.
+    unsafe { abi::is_shutting_down() }
+}
+
 /// The command line without the program's name and arguments for ROS.
 pub(crate) fn arguments() -> Vec<String> {
     // SAFETY: the host writes at most the capacity.
