@@ -110,7 +110,7 @@ pub(crate) fn now(clock: Clock) -> i64 {
     unsafe { abi::now(clock) }
 }
 
-/// Logs a text. There is nobody to report a failure to.
+/// Logs a text. A failure to do so cannot be reported.
 pub(crate) fn log(node: Handle, severity: Severity, text: &str) {
     // SAFETY: the host reads the text.
     unsafe { abi::log(node, severity, text.as_ptr(), text.len()) };
