@@ -86,19 +86,25 @@ pub(crate) fn remove(source: Source) {
 
 /// Waits at most `timeout` for an event and runs its callback. False if none was received.
 pub(crate) fn run_once(timeout: Duration) -> Result<bool, Error> {
-    let deferred = state().deferred.pop(|_| true);
+    let deferred = state().next_deferred();
     if let Some((event, payload)) = deferred {
         dispatch(&event, &payload);
         return Ok(true);
     }
     let mut payload = mem::take(&mut state().payload);
     let event = receive(timeout, &mut payload)?;
-    dispatch(&event, &payload);
+    if is_busy(&state().callbacks, &event) {
+        // The loop is nested in that callback, which has to return first.
+        defer(event, payload.clone());
+    } else {
+        dispatch(&event, &payload);
+    }
     state().payload = payload;
     Ok(event.kind != EventKind::NONE)
 }
 
-/// Runs the callbacks for a parameter that the program itself has changed.
+/// Runs the callbacks for a parameter that the program itself has changed, but not one that runs: a callback that sets a
+/// parameter would run for ever.
 pub(crate) fn change_parameter(node: Handle, parameter: &[u8]) {
     dispatch(&Event { kind: EventKind::PARAMETER, handle: node, ..Event::default() }, parameter);
 }
@@ -145,6 +151,17 @@ impl State {
         let depth = self.callbacks.range(sources(&event)).map(|(_, slot)| slot.depth).max();
         depth.is_none_or(|depth| self.deferred.push(event, payload, depth))
     }
+
+    /// Removes the oldest event whose callback does not run.
+    fn next_deferred(&mut self) -> Option<(Event, Vec<u8>)> {
+        let Self { callbacks, deferred, .. } = self;
+        deferred.pop(|event| !is_busy(callbacks, event))
+    }
+}
+
+/// Whether a callback of an event runs.
+fn is_busy(callbacks: &SortedMap<Source, Slot>, event: &Event) -> bool {
+    callbacks.range(sources(event)).any(|(_, slot)| slot.callback.is_none())
 }
 
 /// The sources of an event: one, or all callbacks for a node's parameters. Other events have no callbacks.
