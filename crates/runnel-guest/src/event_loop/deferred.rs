@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::abi::{Event, EventKind};
+use crate::abi::{Event, EventKind, Handle};
 
 /// Limit of the bytes of all events.
 const MAX_BYTES: usize = 4 << 20;
@@ -50,6 +50,11 @@ impl Deferred {
         Some(removed)
     }
 
+    /// Removes the tick of a timer, if there is one.
+    pub(super) fn remove_tick(&mut self, timer: Handle) {
+        self.pop(|event| event.kind == EventKind::TIMER && event.handle == timer);
+    }
+
     fn count(&self, of: impl Fn(&Event) -> bool) -> usize {
         self.events.iter().filter(|(event, _)| of(event)).count()
     }
@@ -83,7 +88,6 @@ fn is_unlimited(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Handle;
 
     const ANY: usize = usize::MAX;
 
@@ -151,5 +155,26 @@ mod tests {
             assert!(deferred.push(event(EventKind::CANCEL_REQUEST, 3, goal), vec![], ANY));
         }
         assert_eq!(ids(deferred), [0, 0, 5, 6]);
+    }
+
+    #[test]
+    fn tick_of_canceled_timer_is_removed() {
+        let mut deferred = Deferred::new();
+        assert!(push_message(&mut deferred, 1, 1, 0, ANY));
+        assert!(deferred.push(event(EventKind::TIMER, 1, 2), vec![], ANY));
+        assert!(deferred.push(event(EventKind::TIMER, 2, 3), vec![], ANY));
+        deferred.remove_tick(1);
+        assert_eq!(ids(deferred), [1, 3]);
+    }
+
+    #[test]
+    fn event_that_is_not_ready_stays() {
+        let mut deferred = Deferred::new();
+        for id in 0..3 {
+            assert!(push_message(&mut deferred, id as Handle, id, 0, ANY));
+        }
+        let ready = deferred.pop(|event| event.handle > 0);
+        assert_eq!(ready.map(|(event, _)| event.id), Some(1));
+        assert_eq!(ids(deferred), [0, 2]);
     }
 }

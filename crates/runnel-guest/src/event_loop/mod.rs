@@ -109,6 +109,11 @@ pub(crate) fn change_parameter(node: Handle, parameter: &[u8]) {
     dispatch(&Event { kind: EventKind::PARAMETER, handle: node, ..Event::default() }, parameter);
 }
 
+/// Drops the tick of a timer that waits.
+pub(crate) fn forget_tick(timer: Handle) {
+    state().deferred.remove_tick(timer);
+}
+
 /// Waits for the end of a call. Other events wait until the loop runs again.
 pub(crate) fn wait_for_response(call: u64) -> Result<(Event, Vec<u8>), Error> {
     loop {
