@@ -48,7 +48,7 @@ typedef enum runnel_error {
   RUNNEL_ERROR_TOO_LONG = -5,
   /// A subscriber with keep-all history accepts no message now.
   RUNNEL_ERROR_BLOCKED = -6,
-  /// Nobody offers the service or action.
+  /// No node offers the service or action.
   RUNNEL_ERROR_UNAVAILABLE = -7,
   /// The time-out has passed.
   RUNNEL_ERROR_TIMEOUT = -8,
@@ -135,7 +135,7 @@ typedef enum runnel_event_kind {
   /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
   /// `reject-goal`.
   RUNNEL_EVENT_KIND_GOAL_REQUEST = 5,
-  /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
+  /// A client cancels the goal `id`. The host has accepted that: for the client the goal is canceling. The server ends it.
   RUNNEL_EVENT_KIND_CANCEL_REQUEST = 6,
   /// The payload is feedback on the goal `id` of a client.
   RUNNEL_EVENT_KIND_FEEDBACK = 7,
@@ -175,6 +175,10 @@ static_assert(sizeof(runnel_event) == 64, "as the host has it");
 /// record is written, and the next `wait` returns it again. A node that does not wait receives nothing.
 RUNNEL_IMPORT("wait")
 int32_t runnel_wait(uint64_t timeout, runnel_event *event, void *bytes, size_t capacity);
+
+/// 1 once the node is to end, otherwise 0. For loops that do not wait for events.
+RUNNEL_IMPORT("is-shutting-down")
+bool runnel_is_shutting_down(void);
 
 /// The text of the last error of a function.
 RUNNEL_IMPORT("last-error")
@@ -217,6 +221,7 @@ int32_t runnel_create_publisher(
     runnel_encoding encoding,
     const runnel_qos *qos);
 
+/// Publishes a message. It never waits: it fails with `blocked` while a subscriber with keep-all history accepts none.
 RUNNEL_IMPORT("publish")
 int32_t runnel_publish(runnel_handle publisher, const void *message, size_t message_length);
 
@@ -298,9 +303,6 @@ int32_t runnel_accept_goal(uint64_t goal);
 RUNNEL_IMPORT("reject-goal")
 int32_t runnel_reject_goal(uint64_t goal, const char *why, size_t why_length);
 
-RUNNEL_IMPORT("reject-cancel")
-int32_t runnel_reject_cancel(uint64_t goal);
-
 RUNNEL_IMPORT("publish-feedback")
 int32_t runnel_publish_feedback(uint64_t goal, const void *feedback, size_t feedback_length);
 
@@ -313,7 +315,8 @@ int32_t runnel_finish_goal(
     const char *text, size_t text_length);
 
 /// Declares a parameter. The default is an `rcl_interfaces/ParameterValue` in CDR, as is the value that the parameter has
-/// then: the default, or what the command line or a file gives.
+/// then: the default, or what the command line or a file gives. A parameter that is declared already keeps its declaration
+/// and value.
 RUNNEL_IMPORT("declare-parameter")
 int32_t runnel_declare_parameter(
     runnel_handle node,
@@ -334,7 +337,8 @@ int32_t runnel_set_parameter(
     const char *name, size_t name_length,
     const void *value, size_t value_length);
 
-/// Creates a timer that expires each `period` nanoseconds; if `oneshot`, only once.
+/// Creates a timer that expires each `period` nanoseconds; if `oneshot`, only once. A one-shot timer follows ROS time only:
+/// with another clock it is `invalid`.
 RUNNEL_IMPORT("create-timer")
 int32_t runnel_create_timer(runnel_handle node, uint64_t period, runnel_clock clock, bool oneshot);
 
@@ -353,7 +357,7 @@ int32_t runnel_close(runnel_handle entity);
 RUNNEL_IMPORT("now")
 int64_t runnel_now(runnel_clock clock);
 
-/// Writes random bytes for cryptography.
+/// Writes `length` random bytes for cryptography, or as many as the capacity if that is less.
 RUNNEL_IMPORT("random")
 int32_t runnel_random(uint32_t length, void *bytes, size_t capacity);
 

@@ -39,7 +39,7 @@ impl Error {
     pub const TOO_LONG: Self = Self(-5);
     /// A subscriber with keep-all history accepts no message now.
     pub const BLOCKED: Self = Self(-6);
-    /// Nobody offers the service or action.
+    /// No node offers the service or action.
     pub const UNAVAILABLE: Self = Self(-7);
     /// The time-out has passed.
     pub const TIMEOUT: Self = Self(-8);
@@ -191,7 +191,7 @@ impl EventKind {
     /// An action server has received the goal in the payload. `id` is the goal, which waits for `accept-goal` or
     /// `reject-goal`.
     pub const GOAL_REQUEST: Self = Self(5);
-    /// A client wants to cancel the goal `id`. The server agrees, unless it calls `reject-cancel`, and ends the goal later.
+    /// A client cancels the goal `id`. The host has accepted that: for the client the goal is canceling. The server ends it.
     pub const CANCEL_REQUEST: Self = Self(6);
     /// The payload is feedback on the goal `id` of a client.
     pub const FEEDBACK: Self = Self(7);
@@ -241,6 +241,10 @@ unsafe extern "C" {
     #[link_name = "wait"]
     pub fn wait(timeout: u64, event: *mut Event, bytes: *mut u8, capacity: usize) -> i32;
 
+    /// 1 once the node is to end, otherwise 0. For loops that do not wait for events.
+    #[link_name = "is-shutting-down"]
+    pub fn is_shutting_down() -> bool;
+
     /// The text of the last error of a function.
     #[link_name = "last-error"]
     pub fn last_error(bytes: *mut u8, capacity: usize) -> i32;
@@ -287,7 +291,7 @@ unsafe extern "C" {
         qos: *const Qos,
     ) -> i32;
 
-    /// `publish`.
+    /// Publishes a message. It never waits: it fails with `blocked` while a subscriber with keep-all history accepts none.
     #[link_name = "publish"]
     pub fn publish(publisher: Handle, message: *const u8, message_length: usize) -> i32;
 
@@ -397,10 +401,6 @@ unsafe extern "C" {
     #[link_name = "reject-goal"]
     pub fn reject_goal(goal: u64, why: *const u8, why_length: usize) -> i32;
 
-    /// `reject-cancel`.
-    #[link_name = "reject-cancel"]
-    pub fn reject_cancel(goal: u64) -> i32;
-
     /// `publish-feedback`.
     #[link_name = "publish-feedback"]
     pub fn publish_feedback(goal: u64, feedback: *const u8, feedback_length: usize) -> i32;
@@ -417,7 +417,8 @@ unsafe extern "C" {
     ) -> i32;
 
     /// Declares a parameter. The default is an `rcl_interfaces/ParameterValue` in CDR, as is the value that the parameter has
-    /// then: the default, or what the command line or a file gives.
+    /// then: the default, or what the command line or a file gives. A parameter that is declared already keeps its declaration
+    /// and value.
     #[link_name = "declare-parameter"]
     pub fn declare_parameter(
         node: Handle,
@@ -450,7 +451,8 @@ unsafe extern "C" {
         value_length: usize,
     ) -> i32;
 
-    /// Creates a timer that expires each `period` nanoseconds; if `oneshot`, only once.
+    /// Creates a timer that expires each `period` nanoseconds; if `oneshot`, only once. A one-shot timer follows ROS time only:
+    /// with another clock it is `invalid`.
     #[link_name = "create-timer"]
     pub fn create_timer(node: Handle, period: u64, clock: Clock, oneshot: bool) -> i32;
 
@@ -470,7 +472,7 @@ unsafe extern "C" {
     #[link_name = "now"]
     pub fn now(clock: Clock) -> i64;
 
-    /// Writes random bytes for cryptography.
+    /// Writes `length` random bytes for cryptography, or as many as the capacity if that is less.
     #[link_name = "random"]
     pub fn random(length: u32, bytes: *mut u8, capacity: usize) -> i32;
 

@@ -19,6 +19,12 @@ impl Entity {
         Self(handle)
     }
 
+    /// A subscription, for whose callback at most `depth` messages wait.
+    pub(crate) fn subscription(handle: Handle, callback: Callback, depth: usize) -> Self {
+        event_loop::add_with_depth(Source::Entity(handle), callback, depth);
+        Self(handle)
+    }
+
     pub(crate) fn handle(&self) -> Handle {
         self.0
     }

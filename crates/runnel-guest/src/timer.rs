@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::abi::{Clock, Severity};
 use crate::entity::Entity;
 use crate::error::Error;
+use crate::event_loop;
 use crate::host;
 use crate::node::Node;
 
@@ -105,12 +106,14 @@ impl Timer {
     /// Stops the timer. Its callback does not run until [`Timer::reset`].
     pub fn cancel(&self) {
         self.is_canceled.store(true, Ordering::Relaxed);
+        event_loop::forget_tick(self.entity.handle());
         self.report(host::cancel_timer(self.entity.handle()));
     }
 
     /// Starts a new period now, also if the timer was canceled or is a one-shot timer that has ticked.
     pub fn reset(&self) {
         self.is_canceled.store(false, Ordering::Relaxed);
+        event_loop::forget_tick(self.entity.handle());
         self.report(host::reset_timer(self.entity.handle()));
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use runnel_core::message::Action;
 use runnel_core::sorted::SortedMap;
@@ -36,14 +36,8 @@ pub struct ServerGoalHandle<A: Action> {
 struct ServerGoal<A: Action> {
     id: u64,
     goal: A::Goal,
-    state: Mutex<State>,
+    status: Mutex<GoalStatus>,
     server: Arc<ServerInner>,
-}
-
-struct State {
-    status: GoalStatus,
-    /// While the cancel callback runs: the status to which a refusal returns.
-    before_cancel: Option<GoalStatus>,
 }
 
 struct ServerInner {
@@ -57,7 +51,7 @@ type Goals<A> = SortedMap<u64, Weak<ServerGoal<A>>>;
 
 impl Node {
     /// Creates an action server with any number of concurrent goals. While the context spins, `on_goal` gets each goal, and
-    /// `on_cancel` each goal that a client wants to cancel, which it may [refuse](ServerGoalHandle::refuse_cancel).
+    /// `on_cancel` each goal that a client cancels. The host has accepted the cancel request; the program ends the goal.
     ///
     /// # Errors
     /// If the name is not valid, or the manifest does not allow it.
@@ -83,8 +77,11 @@ impl Node {
                 }
             }
             EventKind::CANCEL_REQUEST => {
-                let goal = goals.get(&event.id).and_then(Weak::upgrade);
-                server.cancel(event.id, goal, &mut on_cancel);
+                // The program may have dropped the goal meanwhile.
+                if let Some(goal) = goals.get(&event.id).and_then(Weak::upgrade) {
+                    goal.set_status(goal.status().canceling());
+                    on_cancel(ServerGoalHandle { goal });
+                }
             }
             _ => {}
         };
@@ -98,32 +95,14 @@ impl ServerInner {
     fn goal<A: Action>(self: &Arc<Self>, id: u64, payload: &[u8]) -> Option<Arc<ServerGoal<A>>> {
         match decode(self.encoding, payload) {
             Ok(goal) => {
-                let state = Mutex::new(State { status: GoalStatus::Pending, before_cancel: None });
-                Some(Arc::new(ServerGoal { id, goal, state, server: Arc::clone(self) }))
+                let status = Mutex::new(GoalStatus::Pending);
+                Some(Arc::new(ServerGoal { id, goal, status, server: Arc::clone(self) }))
             }
             Err(why) => {
                 self.report(actions::reject_goal(id, &format!("the goal cannot be read: {why}")));
                 None
             }
         }
-    }
-
-    /// Asks the program whether a goal may be canceled. The host takes silence for yes.
-    fn cancel<A: Action>(
-        &self,
-        id: u64,
-        goal: Option<Arc<ServerGoal<A>>>,
-        on_cancel: &mut impl FnMut(ServerGoalHandle<A>),
-    ) {
-        let Some(goal) = goal else { return self.report(actions::reject_cancel(id)) };
-        let status = goal.state().status;
-        let requested = match status {
-            GoalStatus::Pending => GoalStatus::Recalling,
-            _ => GoalStatus::Preempting,
-        };
-        *goal.state() = State { status: requested, before_cancel: Some(status) };
-        on_cancel(ServerGoalHandle { goal: Arc::clone(&goal) });
-        goal.state().before_cancel = None;
     }
 
     fn report(&self, done: Result<(), Error>) {
@@ -134,8 +113,12 @@ impl ServerInner {
 }
 
 impl<A: Action> ServerGoal<A> {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> GoalStatus {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_status(&self, status: GoalStatus) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
     /// Ends the goal.
@@ -145,14 +128,14 @@ impl<A: Action> ServerGoal<A> {
             encoded(result, self.server.encoding, |bytes| actions::finish_goal(id, number, text, bytes));
         let what = || format!("action {}", self.server.action);
         sent.unwrap_or_else(|why| Err(Error::Encode { what: what(), why }))?;
-        self.state().status = status;
+        self.set_status(status);
         Ok(())
     }
 
     /// Rejects the goal.
     fn reject(&self, text: &str) -> Result<(), Error> {
         actions::reject_goal(self.id, text)?;
-        self.state().status = GoalStatus::Rejected;
+        self.set_status(GoalStatus::Rejected);
         Ok(())
     }
 
@@ -161,12 +144,11 @@ impl<A: Action> ServerGoal<A> {
     }
 }
 
-/// Ends a goal that nobody can end any more.
+/// Ends a goal that has no handle any more.
 impl<A: Action> Drop for ServerGoal<A> {
     fn drop(&mut self) {
         let text = "the server has dropped the goal";
-        let status = self.state().status;
-        let ended = match status {
+        let ended = match self.status() {
             GoalStatus::Pending | GoalStatus::Recalling => self.reject(text),
             GoalStatus::Active | GoalStatus::Preempting => {
                 self.finish(GoalStatus::Aborted, &A::Result::default(), text)
@@ -183,13 +165,12 @@ impl<A: Action> ServerGoalHandle<A> {
         &self.goal.goal
     }
 
-    /// The goal's status. A cancel request changes it, unless the cancel callback refuses it.
+    /// The goal's status. A cancel request changes it.
     pub fn status(&self) -> GoalStatus {
-        self.goal.state().status
+        self.goal.status()
     }
 
-    /// Whether a client has requested to cancel the goal, the cancel callback has not refused that, and the goal has not
-    /// ended.
+    /// Whether a client has requested to cancel the goal, which has not ended.
     pub fn is_cancel_requested(&self) -> bool {
         self.status().is_cancel_requested()
     }
@@ -205,23 +186,8 @@ impl<A: Action> ServerGoalHandle<A> {
             _ => return Err(self.goal.error("the goal was accepted before, or has ended")),
         };
         actions::accept_goal(self.goal.id)?;
-        let mut state = self.goal.state();
-        state.status = active;
-        state.before_cancel = state.before_cancel.map(|_| GoalStatus::Active);
+        self.goal.set_status(active);
         Ok(())
-    }
-
-    /// Refuses to cancel the goal, which continues. Only the cancel callback can do so.
-    ///
-    /// # Errors
-    /// [`Error::Action`] if no cancel request awaits the decision.
-    pub fn refuse_cancel(&self) -> Result<(), Error> {
-        let before = self.goal.state().before_cancel.take();
-        let Some(before) = before else {
-            return Err(self.goal.error("no cancel request awaits the decision"));
-        };
-        self.goal.state().status = before;
-        actions::reject_cancel(self.goal.id)
     }
 
     /// Publishes feedback about the goal.

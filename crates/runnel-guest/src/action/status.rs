@@ -43,6 +43,15 @@ impl GoalStatus {
         matches!(self, Self::Recalling | Self::Preempting)
     }
 
+    /// The status after a cancel request. One that is final stays.
+    pub(super) fn canceling(self) -> Self {
+        match self {
+            Self::Pending => Self::Recalling,
+            Self::Active => Self::Preempting,
+            other => other,
+        }
+    }
+
     /// The final status of this number in `action_msgs/GoalStatus`, or of the error with which the host says that there is
     /// no result.
     pub(super) fn of_number(number: i32) -> Self {

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::event_loop;
 use crate::host;
 
-/// How long a wait for a peer sleeps between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often a wait for a peer checks whether it is there.
+const CHECK_PERIOD: Duration = Duration::from_millis(10);
 
 /// The graphs in which the nodes of a context are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,7 +168,7 @@ impl Context {
             if left.is_zero() {
                 return Ok(false);
             }
-            self.sleep(left.min(LOOK_EVERY))?;
+            self.sleep(left.min(CHECK_PERIOD))?;
         }
         Ok(true)
     }

@@ -52,11 +52,6 @@ pub(crate) fn reject_goal(goal: u64, why: &str) -> Result<(), Error> {
     done(unsafe { abi::reject_goal(goal, why.as_ptr(), why.len()) })
 }
 
-pub(crate) fn reject_cancel(goal: u64) -> Result<(), Error> {
-    // SAFETY: it has no pointers.
-    done(unsafe { abi::reject_cancel(goal) })
-}
-
 pub(crate) fn publish_feedback(goal: u64, feedback: &[u8]) -> Result<(), Error> {
     // SAFETY: the host reads the bytes.
     done(unsafe { abi::publish_feedback(goal, feedback.as_ptr(), feedback.len()) })

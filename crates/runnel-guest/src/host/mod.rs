@@ -18,6 +18,11 @@ pub(crate) fn wait(timeout: Duration, payload: &mut Vec<u8>) -> Result<Event, Er
     Ok(event)
 }
 
+pub(crate) fn is_shutting_down() -> bool {
+    // SAFETY: it has no parameters.
+    unsafe { abi::is_shutting_down() }
+}
+
 /// The command line without the program's name and arguments for ROS.
 pub(crate) fn arguments() -> Vec<String> {
     // SAFETY: the host writes at most the capacity.
@@ -105,7 +110,7 @@ pub(crate) fn now(clock: Clock) -> i64 {
     unsafe { abi::now(clock) }
 }
 
-/// Logs a text. There is nobody to report a failure to.
+/// Logs a text. A failure to do so cannot be reported.
 pub(crate) fn log(node: Handle, severity: Severity, text: &str) {
     // SAFETY: the host reads the text.
     unsafe { abi::log(node, severity, text.as_ptr(), text.len()) };

@@ -33,10 +33,10 @@ pub struct ParameterCallbackHandle(Source);
 
 impl Node {
     /// Declares a parameter, and returns its value: that of the arguments (`-p rate:=5.0`, `--params-file`), or else the
-    /// default. Other nodes can then read and set it.
+    /// default. Other nodes can then read and set it. A parameter that is declared already keeps its declaration and value.
     ///
     /// # Errors
-    /// If it is declared already, or the value has another type.
+    /// If the value has another type.
     pub fn declare_parameter<D: IntoParameterDeclaration>(
         &self,
         name: &str,

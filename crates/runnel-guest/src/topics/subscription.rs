@@ -3,7 +3,7 @@
 use std::fmt;
 
 use runnel_core::Message;
-use runnel_core::qos::QoS;
+use runnel_core::qos::{History, QoS};
 use runnel_core::wire::{self, DecodeError, Encoding, Wire, cdr};
 
 use super::message_info::MessageInfo;
@@ -93,7 +93,8 @@ impl Node {
                 host::log(node, Severity::WARN, &format!("topic {name}: a message cannot be read: {why}"));
             }
         };
-        let entity = Entity::with_callback(entity, Box::new(callback));
+        let depth = if qos.history == History::KeepAll { usize::MAX } else { qos.depth };
+        let entity = Entity::subscription(entity, Box::new(callback), depth);
         Ok(Subscription { entity, topic, qos, _node: self.clone() })
     }
 }

@@ -1,7 +1,15 @@
 //! The bindings of the interface, `include/runnel.h` and `src/abi.rs`, compared with what `wit/runnel.wit` gives.
 //! `RUNNEL_UPDATE_ABI=1` rewrites them.
+//!
+//! The crate is empty on this target. What it has without imports is compiled, with its tests, as modules of this program.
 
+#[path = "../../src/abi.rs"]
+#[expect(dead_code, reason = "the tests need only events")]
+#[rustfmt::skip]
+mod abi;
 mod c_header;
+#[path = "../../src/event_loop/deferred.rs"]
+mod deferred;
 mod interface;
 mod rust_abi;
 
