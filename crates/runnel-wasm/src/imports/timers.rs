@@ -20,12 +20,14 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "cancel-timer", |mut caller: Caller<'_, Host>, timer: u32| {
         answer(&mut caller, |host, _| {
             host.entities.timer(timer)?.cancel();
+            host.events.forget(timer);
             Ok(0)
         })
     })?;
     linker.func_wrap(MODULE, "reset-timer", |mut caller: Caller<'_, Host>, timer: u32| {
         answer(&mut caller, |host, _| {
             host.entities.timer(timer)?.reset();
+            host.events.forget(timer);
             Ok(0)
         })
     })?;
