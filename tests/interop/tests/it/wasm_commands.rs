@@ -42,7 +42,7 @@ fn error(graph: &Ros2Graph, words: &[&str]) -> String {
 fn node_runs_until_ctrl_c_under_the_names_that_the_user_gives() {
     let graph = graph_with(&[("node.wat", WAITING), ("node.toml", "nodes = [\"waiting\"]")]);
     for mode in [&[][..], &["--interpreter"]] {
-        let words = [&["wasm", "run", "node.wat", "--ros2", "__node:=patient"], mode].concat();
+        let words = [&["wasm", "run", "node.wat", "--ros2", "__name:=patient"], mode].concat();
         let node = graph.running(&words);
         wait_until("the node is seen", deadline_in(TIMEOUT), || {
             graph.ran(&["node", "list", "--ros2"]).output.contains("/patient\n")
