@@ -24,6 +24,35 @@ static EMPTY: AtomicBool = AtomicBool::new(false);
 /// Set when the object of the command exists, even if the result is empty.
 static FOUND: AtomicBool = AtomicBool::new(false);
 
+/// The progress of a command on the terminal of standard error.
+static STATUS: StatusLine = StatusLine(AtomicBool::new(false));
+
+/// A line that is shown until another one replaces it. True while it is shown. The output is locked for each change.
+struct StatusLine(AtomicBool);
+
+impl StatusLine {
+    /// Shows a line in place of the one before; an empty one removes it.
+    #[cfg(feature = "bag")]
+    fn show(&self, output: &mut impl Write, line: &str) -> io::Result<()> {
+        self.0.store(!line.is_empty(), Ordering::Relaxed);
+        write!(output, "\r{}{CLEAR_LINE}", shown(line))
+    }
+
+    /// Ends the line, if it is shown.
+    #[cfg(feature = "bag")]
+    fn end(&self, output: &mut impl Write) -> io::Result<()> {
+        if self.0.swap(false, Ordering::Relaxed) { writeln!(output) } else { Ok(()) }
+    }
+
+    /// Prints text that stays, in place of the line.
+    fn replace(&self, output: &mut impl Write, text: &str) -> io::Result<()> {
+        if self.0.swap(false, Ordering::Relaxed) {
+            write!(output, "\r{CLEAR_LINE}")?;
+        }
+        writeln!(output, "{text}")
+    }
+}
+
 /// The form of a command's output.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
@@ -135,6 +164,9 @@ fn with_levels(text: &str, levels: &[(&str, Level)]) -> String {
 /// Clears the screen.
 const CLEAR: &str = "\x1b[2J\x1b[;H";
 
+/// Clears the line from the cursor on.
+const CLEAR_LINE: &str = "\x1b[K";
+
 /// A JSON value as text that is safe on a terminal.
 pub fn json_text(value: &Json) -> String {
     sanitize::json(&value.to_string()).into_owned()
@@ -148,7 +180,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// Prints a line on standard error. Continuation lines are marked.
 pub fn print_error(text: &str) {
     // A closed standard error is no reason to end.
-    let _ = writeln!(io::stderr().lock(), "{}", sanitize::log_text(text));
+    let _ = STATUS.replace(&mut io::stderr().lock(), &sanitize::log_text(text));
 }
 
 /// The same for a log line, in the colour of its level on a terminal.
@@ -156,21 +188,21 @@ pub fn print_log(line: &str, level: Level) {
     let line = sanitize::log_text(line).into_owned();
     let line = if is_coloured(io::stderr().is_terminal()) { painted(level, line) } else { line };
     // As in `print_error`.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = STATUS.replace(&mut io::stderr().lock(), &line);
 }
 
 /// Replaces the line that shows the progress of a command on the terminal of standard error.
 #[cfg(feature = "bag")]
 pub fn print_status(line: &str) {
     // As in `print_error`.
-    let _ = write!(io::stderr().lock(), "\r{}\x1b[K", shown(line));
+    let _ = STATUS.show(&mut io::stderr().lock(), line);
 }
 
-/// Ends that line.
+/// Ends that line, if it is shown.
 #[cfg(feature = "bag")]
 pub fn end_status() {
     // As in `print_error`.
-    let _ = writeln!(io::stderr().lock());
+    let _ = STATUS.end(&mut io::stderr().lock());
 }
 
 /// Prints text of this program, such as help, on standard output.
@@ -289,6 +321,23 @@ mod tests {
     fn one_item_has_no_plural() {
         let texts = [counted(0_usize, "warning"), counted(1_u64, "error"), counted(2_usize, "error")];
         assert_eq!(texts, ["0 warnings", "1 error", "2 errors"]);
+    }
+
+    #[cfg(feature = "bag")]
+    #[test]
+    fn log_line_replaces_the_status_line() {
+        let (status, mut output) = (StatusLine(AtomicBool::new(false)), Vec::new());
+        status.replace(&mut output, "a").expect("memory");
+        status.show(&mut output, "1 message").expect("memory");
+        status.replace(&mut output, "b").expect("memory");
+        status.replace(&mut output, "c").expect("memory");
+        status.end(&mut output).expect("memory");
+        status.show(&mut output, "2 messages").expect("memory");
+        status.end(&mut output).expect("memory");
+        status.show(&mut output, "").expect("memory");
+        status.replace(&mut output, "d").expect("memory");
+        let expected = "a\n\r1 message\x1b[K\r\x1b[Kb\nc\n\r2 messages\x1b[K\n\r\x1b[Kd\n";
+        assert_eq!(String::from_utf8(output).expect("text"), expected);
     }
 
     #[test]

@@ -82,10 +82,10 @@ impl Reader {
         listed.or_else(|| self.files.iter_mut().rev().find_map(|file| recorded_metadata(&mut *file.reader)))
     }
 
-    /// Adds damage outside of the files.
+    /// Adds damage outside of the files. Earlier damage stays: that of a file says what is lost.
     #[cfg(feature = "files")]
     pub(crate) fn add_damage(&mut self, damage: Error) {
-        self.damage = Some(damage);
+        self.damage.get_or_insert(damage);
     }
 
     /// Adds files that `metadata.yaml` lists, but that do not exist.

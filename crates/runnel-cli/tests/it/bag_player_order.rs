@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runnel::QoS;
 use runnel::msgs::rosbag2_interfaces::msg::ReadSplitEvent;
+use runnel::msgs::rosgraph_msgs::msg::Clock;
 use runnel_bag::Channel;
 use runnel_bag::files::Folder;
 use runnel_bag::mcap::Profile;
@@ -19,6 +20,7 @@ const JUMPS: u16 = 156;
 const SPLITS: u16 = 157;
 const RATES: u16 = 158;
 const ORDERS: u16 = 159;
+const HELD: u16 = 160;
 
 const SECOND: u64 = 1000 * MILLISECOND;
 
@@ -109,6 +111,34 @@ fn player_waits_for_the_rate_control_topic() {
     assert_eq!(received.wait_for(2), [0, 1]);
     reached(30);
     assert_eq!(received.wait_for(3), [0, 1, 2]);
+    end(player);
+}
+
+#[test]
+fn clock_stands_still_during_rate_control() {
+    let scene = Scene::ros2(HELD);
+    write(&scene, &[0, 10, 20].map(|seconds| (DATA, seconds * SECOND)));
+    let received = Received::new(&scene);
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let take = {
+        let times = Arc::clone(&times);
+        move |time: &Clock| {
+            let nanos = u64::try_from(time.clock.as_nanos()).expect("a time after 1970");
+            times.lock().unwrap_or_else(PoisonError::into_inner).push(nanos - START);
+        }
+    };
+    let node = received.context().create_node("observer").expect("a node");
+    let _clock = node.create_subscription("/clock", QoS::keep_last(1000), take).expect("subscribed");
+    // At this rate the next step of the player is 0.2 s of the bag.
+    let options = "-r 10 --clock=50 --topics /data --wait-for-subscribers --rate-control-topic /done";
+    let player = play(&scene, options);
+    let known = || times.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let is_held = || known().iter().filter(|time| **time >= 10 * SECOND).count() > 20;
+    wait_until("the second message is held", is_held);
+    assert_eq!(received.numbers(), [0]);
+    let times = known();
+    assert!(times.is_sorted() && times.last() == Some(&(10 * SECOND)), "{times:?}");
+    call(&scene, "stop", "");
     end(player);
 }
 

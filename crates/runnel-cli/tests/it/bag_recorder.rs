@@ -1,11 +1,16 @@
 //! A recorder that is controlled while it runs: by the services of rosbag2 and of ROS 1, and by topics.
 
 use std::fs;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use runnel::core::names::DdsTopic;
+use runnel::msgs::std_msgs::msg::String as Text;
+use runnel::{Graphs, Publisher, QoS, Ros2Graph};
+use runnel_bag::{Message, Selection};
 use runnel_testkit::process::{Peer, Signal, deadline_in};
 
-use crate::bag_scene::{STEP, Scene, wait_until};
+use crate::bag_scene::{STEP, Scene, Spinning, wait_until};
 
 /// A domain for each test.
 const SERVICES: u16 = 140;
@@ -14,6 +19,9 @@ const TRIGGERS: u16 = 142;
 const OPTIONS: u16 = 143;
 const STATIC: u16 = 144;
 const NAMES: u16 = 145;
+const BEST_EFFORT: u16 = 146;
+const KEPT: u16 = 147;
+const HANDOVER: u16 = 148;
 
 /// A graph with a talker on `/chatter`, and the folder of the recording.
 struct Recording {
@@ -168,8 +176,7 @@ fn texts_of_the_user_are_in_the_metadata() {
 #[test]
 fn topic_of_known_type_is_subscribed_before_it_has_a_publisher() {
     let recording = Recording::ros2(STATIC);
-    let list = "static_topics_and_types_list:\n - [/later, std_msgs/msg/String]\n";
-    fs::write(recording.scene.path().join("topics.yaml"), list).expect("written");
+    fs::write(recording.scene.path().join("topics.yaml"), STATIC_TOPICS).expect("written");
     let recorder = recording.recorder("bag record --ros2 --static-topics-path topics.yaml -l 1 -O run.mcap");
     let info = recording.scene.output(recording.scene.path(), "topic info --ros2 --wait 5 /later");
     let text = String::from_utf8_lossy(&info.stdout).into_owned();
@@ -178,6 +185,89 @@ fn topic_of_known_type_is_subscribed_before_it_has_a_publisher() {
     assert!(publisher.wait_exit(deadline_in(STEP)).expect("it ends").success());
     end(recorder);
     assert_eq!(recording.messages("run.mcap"), 1);
+}
+
+const STATIC_TOPICS: &str = "static_topics_and_types_list:\n - [/later, std_msgs/msg/String]\n";
+
+#[test]
+fn best_effort_publisher_of_known_topic_is_recorded() {
+    let recording = Recording::ros2(BEST_EFFORT);
+    fs::write(recording.scene.path().join("topics.yaml"), STATIC_TOPICS).expect("written");
+    let recorder = recording.recorder("bag record --ros2 --static-topics-path topics.yaml -l 5 -O run.mcap");
+    let line = "topic pub --ros2 -r 50 --qos-reliability best_effort /later std_msgs/String late";
+    let _publisher = recording.peer(line);
+    end(recorder);
+    assert_eq!(recording.messages("run.mcap"), 5);
+}
+
+/// A recording of numbers on a topic of known type, by a publisher that keeps them.
+struct Numbers {
+    recording: Recording,
+    recorder: Peer,
+    nodes: Spinning,
+}
+
+impl Numbers {
+    fn new(domain: u16, count: u8) -> Self {
+        let recording = Recording::ros2(domain);
+        fs::write(recording.scene.path().join("topics.yaml"), STATIC_TOPICS).expect("written");
+        let line = format!("bag record --ros2 --static-topics-path topics.yaml -l {count} -O run.mcap");
+        let recorder = recording.recorder(&line);
+        let nodes = recording.scene.nodes(Graphs::Ros2, &[]);
+        Self { recording, recorder, nodes }
+    }
+
+    fn publisher(&self) -> Publisher<Text> {
+        let node = self.nodes.context.create_node("late").expect("a node");
+        node.create_publisher("/later", QoS::keep_last(100).transient_local()).expect("a publisher")
+    }
+
+    /// The recorded numbers, sorted.
+    fn recorded(self) -> Vec<u8> {
+        end(self.recorder);
+        let mut bag = runnel_bag::open(&self.recording.scene.path().join("run.mcap")).expect("a bag");
+        let number = |message: Message| {
+            // Behind the encapsulation header and the length, which counts a final zero.
+            let text = &message.data[8..7 + usize::from(message.data[4])];
+            String::from_utf8_lossy(text).parse().expect("a number")
+        };
+        let messages = bag.messages(&Selection::default());
+        let mut numbers: Vec<u8> = messages.map(|message| number(message.expect("sound"))).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+fn publish(publisher: &Publisher<Text>, number: u8) {
+    publisher.publish(Text { data: number.to_string() }).expect("it is published");
+}
+
+#[test]
+fn kept_messages_of_known_topic_are_recorded() {
+    let numbers = Numbers::new(KEPT, 3);
+    let publisher = numbers.publisher();
+    // It has no subscriber yet.
+    (0..3).for_each(|number| publish(&publisher, number));
+    assert_eq!(numbers.recorded(), [0, 1, 2]);
+}
+
+/// The first subscription of the recorder receives some of them, the second one requests all.
+#[test]
+fn messages_at_the_handover_are_recorded_once() {
+    let numbers = Numbers::new(HANDOVER, 60);
+    let has_subscriber = |graph: &Ros2Graph| {
+        graph.endpoints.iter().any(|end| end.ros_topic() == Some(DdsTopic::Topic("/later")))
+    };
+    let context = &numbers.nodes.context;
+    assert!(context.wait_for_ros2_graph(Duration::from_secs(STEP), has_subscriber).expect("it runs"));
+    let publisher = numbers.publisher();
+    assert!(publisher.wait_for_subscribers(1, Duration::from_secs(STEP)).expect("it runs"));
+    // For longer than the recorder takes to look at the graph.
+    for number in 0..60 {
+        publish(&publisher, number);
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(numbers.recorded(), (0..60).collect::<Vec<u8>>());
 }
 
 #[test]

@@ -274,6 +274,21 @@ fn listed_path_leads_to_the_folder_only() {
 }
 
 #[test]
+fn damaged_file_is_named_before_missing_ones() {
+    let folder = listing(&["drive_0.mcap", "drive_1.mcap"]);
+    let file = folder.path().join("bag/drive_0.mcap");
+    let mut bytes = fs::read(&file).unwrap();
+    // The channel in the summary.
+    let place = bytes.windows(2).rposition(|bytes| bytes == b"/a").unwrap();
+    bytes[place] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let reader = open(&folder.path().join("bag")).unwrap();
+    let damage = reader.damage().unwrap().to_string();
+    assert!(damage.starts_with("drive_0.mcap: "), "{damage}");
+    assert!(!reader.summary().is_finished);
+}
+
+#[test]
 fn file_that_is_listed_twice_is_refused() {
     let folder = listing(&["drive_0.mcap", "./drive_0.mcap"]);
     let error = open(&folder.path().join("bag")).err().unwrap().to_string();

@@ -27,6 +27,8 @@ pub struct Clocks {
     publishers: Vec<Publisher<Clock>>,
     period: Option<Duration>,
     next: Instant,
+    /// The latest time that was published regularly.
+    latest: u64,
     /// By channel, whether its messages publish the time.
     triggers: Vec<bool>,
 }
@@ -59,6 +61,7 @@ impl Clocks {
             publishers: publishers.collect::<Result<_, _>>()?,
             period: options.rate.map(|rate| Duration::from_secs_f64(1.0 / rate)),
             next: Instant::default(),
+            latest: 0,
             triggers: channels.iter().map(|channel| options.is_triggered_by(channel)).collect(),
         })
     }
@@ -68,7 +71,13 @@ impl Clocks {
         self.period.map(|_| self.next)
     }
 
-    /// Publishes the time of the bag, if it is time to do so.
+    /// The time may go backwards now.
+    pub fn seek(&mut self) {
+        self.latest = 0;
+    }
+
+    /// Publishes the time of the bag, if it is time to do so. It stands still rather than go backwards: a message may be
+    /// found to wait for the rate control topic after it was due.
     ///
     /// # Errors
     /// When it cannot be published.
@@ -77,7 +86,8 @@ impl Clocks {
             None => Ok(()),
             Some(period) => {
                 self.next = now + period;
-                self.publish(log_time)
+                self.latest = self.latest.max(log_time);
+                self.publish(self.latest)
             }
         }
     }

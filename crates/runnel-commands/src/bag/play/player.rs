@@ -218,6 +218,14 @@ impl Player {
         true
     }
 
+    /// The log time of the next message, if it waits for the rate control topic.
+    fn held(&self) -> Option<u64> {
+        let (Some(control), Head::Message(found)) = (&self.rate_control, &self.cursor.head) else {
+            return None;
+        };
+        Some(found.message.log_time).filter(|log_time| control.delays(*log_time))
+    }
+
     /// Goes to a log time at once if the time without messages before it is to be left out.
     fn skip_gap(&mut self, log_time: u64, now: Instant) {
         let gap = Duration::from_nanos(log_time.saturating_sub(self.last));
@@ -262,7 +270,9 @@ impl Player {
         }
         // Without pace, the time of the bag is that of its last message.
         let log_time = if self.pace.is_immediate { self.last } else { self.schedule.log_time(now) };
-        self.clocks.publish_regularly(now, log_time.min(self.range.1))?;
+        // The schedule is set back to a message that waits only now and then.
+        let latest = self.held().map_or(self.range.1, |held| held.min(self.range.1));
+        self.clocks.publish_regularly(now, log_time.min(latest))?;
         self.progress.show(now, &self.schedule, self.range, self.delivery.published);
         Ok(())
     }

@@ -74,6 +74,7 @@ impl Player {
         self.rate_control.iter().for_each(|control| control.begin_at(start));
         self.read_splits.iter_mut().for_each(|splits| splits.seek(start));
         self.schedule.jump(start, clock::monotonic());
+        self.clocks.seek();
         self.progress.refresh();
     }
 }

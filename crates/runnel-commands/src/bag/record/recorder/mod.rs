@@ -7,33 +7,37 @@ mod bridges;
 mod control;
 mod definitions;
 mod derived_types;
+mod handover;
 mod master_query;
 mod offered_qos;
 mod options;
 mod periodic_sync;
 mod progress;
 mod recording_clock;
+mod static_topics;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use runnel::core::schema::Schema;
-use runnel::{Context, Graphs, Node, RawMessage, Ros2Graph, Subscription};
+use runnel::{Context, Gid, Graphs, Node, RawMessage, Ros2Graph, Subscription};
 use runnel_bag::rosbag2::offered_qos::to_yaml;
 
 use bridges::Bridges;
 pub use control::Control;
 use definitions::{Answer, Definitions};
 pub use definitions::{has_sum, stored};
+use handover::Side;
 use master_query::{MasterQuery, Ros1Graph};
 pub use options::Options;
 use periodic_sync::PeriodicSync;
 pub use progress::Progress;
 use recording_clock::RecordingClock;
+use static_topics::{StaticTopic, StaticTopics};
 use subscriptions::{Recorded, Subscriptions};
 
 use super::sink::{Arrival, Bags, Sink, Split};
@@ -65,8 +69,8 @@ pub struct Recorder {
     bridges: Bridges,
     has_discovered: bool,
     sync: PeriodicSync,
-    /// The types of topics that have one before there is a publisher.
-    static_types: BTreeMap<String, Arc<Schema>>,
+    /// Topics that are subscribed with a type before there is a publisher.
+    static_topics: StaticTopics,
 }
 
 impl Recorder {
@@ -89,7 +93,7 @@ impl Recorder {
             }
             false => (RecordingClock::default(), None),
         };
-        let static_types = options.static_types(context.graphs(), &load)?;
+        let static_topics = static_topics::with_schemas(&options.static_topics, context.graphs(), &load)?;
         let control = Control::new(Arc::clone(&sink), clock.clone(), options.discovery);
         let mut recorder = Self {
             definitions: Definitions::new(&context, node, load),
@@ -105,7 +109,7 @@ impl Recorder {
             bridges: Bridges::default(),
             has_discovered: false,
             sync: sync.map_err(|error| CliError::Failed(format!("thread that syncs the bag: {error}")))?,
-            static_types,
+            static_topics,
             options,
         };
         // Before the first subscription, so that no latched message of a bridge to another graph is left out.
@@ -137,7 +141,9 @@ impl Recorder {
         if self.options.topics.discovers() && (self.control.discovers() || !self.has_discovered) {
             self.discover(ros1.as_ref(), ros2.as_ref());
         }
-        self.describe(&ros2.unwrap_or_default());
+        let ros2 = ros2.unwrap_or_default();
+        self.follow_publishers(&ros2);
+        self.describe(&ros2);
         self.subscriptions.count_lost(&mut lock(&self.sink), &[]);
         Ok(())
     }
@@ -216,20 +222,63 @@ impl Recorder {
             return Ok(());
         }
         let topic = lock(&self.sink).add_topic(name);
+        let recorded = match self.static_topics.get(name).cloned() {
+            None => self.subscription((name, topic), None, |_| true),
+            Some(StaticTopic { schema, handover }) => {
+                let takes = move |number| handover.takes(Side::Earlier, number);
+                self.subscription((name, topic), Some(&schema), takes)
+            }
+        };
+        let recorded = recorded.inspect_err(|_| lock(&self.sink).abandon(topic))?;
+        self.subscriptions.add(name, recorded);
+        Ok(())
+    }
+
+    /// Replaces subscriptions of known types by those that other topics get, where publishers offer something else than they
+    /// request.
+    fn follow_publishers(&mut self, graph: &Ros2Graph) {
+        for name in static_topics::outdated(&self.static_topics, &self.subscriptions, &self.options, graph) {
+            let Some(topic) = self.subscriptions.topic(&name) else { continue };
+            let Some(StaticTopic { handover, .. }) = self.static_topics.remove(&name) else { continue };
+            let later = handover.clone();
+            let takes = move |number| later.takes(Side::Later, number);
+            match self.subscription((&name, topic), None, takes) {
+                Ok(recorded) => {
+                    handover.begin();
+                    self.subscriptions.replace(&name, recorded);
+                }
+                // The recording ends.
+                Err(_) if !self.context.ok() => return,
+                Err(why) => log::warn!("topic {name}: not all publishers are recorded: {why}"),
+            }
+        }
+        self.subscriptions.end_replaced();
+    }
+
+    /// A subscription to a topic at this position of the sink, of a type if it has one before there is a publisher. It records
+    /// the messages that `takes` accepts, by their numbers at their publishers.
+    fn subscription(
+        &self,
+        (name, topic): (&str, usize),
+        schema: Option<&Schema>,
+        takes: impl Fn(Option<(Gid, u64)>) -> bool + Send + 'static,
+    ) -> Result<Recorded, CliError> {
         let (sink, clock) = (Arc::clone(&self.sink), self.clock.clone());
         let bridges = (self.context.graphs() == Graphs::Both).then(|| self.bridges.clone());
         let take = move |message: &RawMessage<'_>| {
             let is_repeated = bridges.as_ref().is_some_and(|bridges| bridges.repeats(message.publisher()));
             if let Some(log_time) = clock.log_time(message).filter(|_| !is_repeated) {
-                lock(&sink).take(topic, &Arrival::new(message, log_time));
+                let arrival = Arrival::new(message, log_time);
+                if takes(arrival.number) {
+                    lock(&sink).take(topic, &arrival);
+                }
             }
         };
-        let options = self.options.of_subscription(name);
-        let schema = self.static_types.get(name).map(Arc::as_ref);
-        let recorded = Recorded::subscribe(&self.node, (name, schema), options, topic, take)
-            .inspect_err(|_| lock(&self.sink).abandon(topic))?;
-        self.subscriptions.add(name, recorded);
-        Ok(())
+        let options = match schema {
+            Some(_) => self.options.of_typed_subscription(name),
+            None => self.options.of_subscription(name),
+        };
+        Recorded::subscribe(&self.node, (name, schema), options, topic, take)
     }
 
     /// Passes on the definitions and the QoS that are known, and asks for those that are not.

@@ -1,16 +1,13 @@
 //! What is recorded, and how.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use runnel::core::schema::{Generation, Schema, TypeName};
-use runnel::{Graphs, QoS, SubscriptionOptions};
+use runnel::core::schema::TypeName;
+use runnel::{QoS, SubscriptionOptions};
 
 use crate::bag::record::sink::SinkOptions;
 use crate::bag::record::topic_selection::TopicSelection;
-use crate::error::CliError;
-use crate::types::Types;
 
 /// What to record, and how.
 pub struct Options {
@@ -35,36 +32,27 @@ pub struct Options {
 }
 
 impl Options {
-    /// The types of topics that have one before there is a publisher, in the form of these graphs. `load` returns the types
-    /// known here. Others are logged: their topics are subscribed once there is a publisher.
-    ///
-    /// # Errors
-    /// When the known types cannot be read.
-    pub fn static_types(
-        &self,
-        graphs: Graphs,
-        load: impl Fn() -> Result<Types, CliError>,
-    ) -> Result<BTreeMap<String, Arc<Schema>>, CliError> {
-        if self.static_topics.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let types = load()?;
-        let generation = if graphs == Graphs::Ros1 { Generation::Ros1 } else { Generation::Ros2 };
-        let schema = |(topic, name): (&String, &TypeName)| {
-            let schema = types.library().message_in(generation, name);
-            let schema =
-                schema.inspect_err(|why| log::warn!("topic {topic} has no type before its publisher: {why}"));
-            Some((topic.clone(), schema.ok()?))
-        };
-        Ok(self.static_topics.iter().filter_map(schema).collect())
+    /// The QoS that is requested of a topic. Each publisher is asked for the best that it offers, unless the user requests
+    /// something.
+    pub fn qos(&self, topic: &str) -> QoS {
+        let best = || QoS::keep_last(self.depth).reliability_best_available().durability_best_available();
+        self.qos_overrides.get(topic).copied().unwrap_or_else(best)
     }
 
-    /// The options of the subscription to a topic. Each publisher is asked for the best that it offers, unless the user
-    /// requests something.
+    /// The options of the subscription to a topic.
     pub fn of_subscription(&self, topic: &str) -> SubscriptionOptions {
-        let best = || QoS::keep_last(self.depth).reliability_best_available().durability_best_available();
-        let qos = self.qos_overrides.get(topic).copied().unwrap_or_else(best);
-        let options = SubscriptionOptions::from(qos).strict_qos();
+        let options = SubscriptionOptions::from(self.qos(topic)).strict_qos();
         if self.udp { options.udpros() } else { options }
+    }
+
+    /// Those of a subscription of a known type. It does not warn of publishers that offer less, since another one replaces
+    /// it then, unless the user requests its QoS.
+    pub fn of_typed_subscription(&self, topic: &str) -> SubscriptionOptions {
+        let options = self.of_subscription(topic);
+        if self.qos_overrides.contains_key(topic) {
+            options
+        } else {
+            options.incompatible_qos_callback(|_| {})
+        }
     }
 }
