@@ -80,6 +80,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros1 rosbag play", &[]),
     ("ros1 rosbag reindex", &[]),
     ("ros2 bag burst", &[]),
+    ("ros2 bag convert", &[]),
     ("ros2 bag info", &[]),
     ("ros2 bag list", &[]),
     ("ros2 bag play", &[]),
