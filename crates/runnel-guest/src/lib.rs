@@ -25,7 +25,7 @@
 //! ```
 //!
 //! `cargo build --release --target wasm32-wasip1` makes the module. The host runs it in one thread: callbacks run only in
-//! [`Context::spin`] and its relatives. On other targets this crate is empty.
+//! `Context::spin` and its relatives. On other targets this crate is empty.
 #![cfg(target_arch = "wasm32")]
 
 #[rustfmt::skip]
