@@ -48,7 +48,7 @@ fn program_for_another_processor_is_refused() {
 }
 
 #[test]
-fn what_is_no_program_is_refused() {
+fn other_files_are_refused() {
     let whole = compiled(&CompileOptions::default());
     let refused = |bytes: &[u8]| why(Program::from_bytes("node.cwasm", bytes));
     assert!(refused(&module()).contains("not a compiled one. Try: runnel wasm compile"));
