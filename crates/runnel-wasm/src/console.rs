@@ -26,6 +26,18 @@ impl Console {
         }
     }
 
+    /// What has no end of line yet, of standard output and standard error.
+    pub fn unfinished(&self) -> &[Vec<u8>; 2] {
+        &self.lines
+    }
+
+    /// Continues with the lines of a checkpoint.
+    pub fn restore(&mut self, unfinished: &[Vec<u8>; 2]) {
+        for (descriptor, line) in (1..).zip(unfinished) {
+            self.write(descriptor, line);
+        }
+    }
+
     /// Writes what has no end of line.
     pub fn flush(&mut self) {
         for (place, line) in self.lines.iter_mut().enumerate() {

@@ -22,6 +22,13 @@ pub enum GuestError {
         /// Why, and what helps.
         why: String,
     },
+    /// A node cannot be checkpointed, or a checkpoint cannot be restored.
+    Checkpoint {
+        /// The file, or the node.
+        name: String,
+        /// Why, and what helps.
+        why: String,
+    },
     /// The node did what ends it: an access outside its memory, endless recursion, or `unreachable`, as after a panic.
     Trap {
         /// What it did.
@@ -44,7 +51,7 @@ impl fmt::Display for GuestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Program { name, why } => write!(f, "{name}: {why}"),
+            Self::Program { name, why } | Self::Checkpoint { name, why } => write!(f, "{name}: {why}"),
             Self::Trap { what, backtrace } => {
                 write!(f, "the node ended: {what}")?;
                 write_backtrace(f, backtrace)

@@ -1,16 +1,21 @@
 //! A node that runs.
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use runnel::Context;
 use runnel::core::sanitize;
 use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
 
+use crate::checkpoint::{
+    BUFFER, Checkpoint, Request, Stack, Suspended, Suspension, capture, restore_entities,
+};
 use crate::error::GuestError;
 use crate::host::{Host, Signals, Watchdog};
 use crate::manifest::Manifest;
-use crate::program::{Engine, Program};
+use crate::program::{Engine, ModuleHash, Program};
 use crate::refusal::Stopped;
 use crate::wasi::Exit;
 use crate::{imports, wasi};
@@ -24,6 +29,8 @@ pub struct GuestOptions {
     pub library: Option<Library>,
     /// Its arguments, the name of the program first.
     pub arguments: Vec<String>,
+    /// The arguments for ROS with which its context was made. A checkpoint holds them.
+    pub ros_arguments: Vec<String>,
 }
 
 /// A program that runs, on the thread that calls [`run`](Self::run).
@@ -31,15 +38,21 @@ pub struct Guest {
     name: String,
     store: Store<Host>,
     instance: InstancePre<Host>,
+    module: ModuleHash,
+    /// Where the guest begins, if not at its main function.
+    checkpoint: Option<Box<Checkpoint>>,
     control: GuestControl,
 }
 
 /// Controls a guest from any thread.
 #[derive(Clone)]
 pub struct GuestControl {
+    name: String,
     signals: Arc<Signals>,
     context: Context,
     engine: Engine,
+    /// Why there are no checkpoints of it.
+    checkpoint_refusal: Option<String>,
 }
 
 /// How a guest has ended.
@@ -64,10 +77,16 @@ impl Guest {
         let limits = manifest.limits;
         let signals = Arc::new(Signals::default());
         let engine = program.engine().clone();
-        let control =
-            GuestControl { signals: Arc::clone(&signals), context: context.clone(), engine: engine.clone() };
+        let control = GuestControl {
+            name: program.name().to_owned(),
+            signals: Arc::clone(&signals),
+            context: context.clone(),
+            engine: engine.clone(),
+            checkpoint_refusal: program.checkpoint_refusal().map(str::to_owned),
+        };
         let library = options.library.unwrap_or_else(runnel::msgs::library);
         let mut host = Host::new(context, manifest, library, options.arguments, Arc::clone(&signals));
+        host.ros_arguments = options.ros_arguments;
         if host.pace.is_watched() {
             host.pace.watch(Watchdog::watch(&signals, &engine, limits));
         }
@@ -75,10 +94,53 @@ impl Guest {
         store.limiter(|host| host);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut store| -> wasmtime::Result<UpdateDeadline> {
-            store.data_mut().pace.check()
+            let host = store.data_mut();
+            let deadline = host.pace.check()?;
+            if host.pace.is_checkpoint_wanted()
+                && let Some(stack) = host.stack.clone()
+            {
+                stack.set_stop(&mut store, true)?;
+            }
+            Ok(deadline)
         });
         let instance = link(program).map_err(|error| refused(format!("{error:#}")))?;
-        Ok(Self { name: program.name().to_owned(), store, instance, control })
+        Ok(Self {
+            name: program.name().to_owned(),
+            store,
+            instance,
+            module: program.hash(),
+            checkpoint: None,
+            control,
+        })
+    }
+
+    /// Prepares a program to go on from a checkpoint, otherwise as [`new`](Self::new). Its arguments are those of the
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if the checkpoint is of another module.
+    pub fn restore(
+        program: &Program,
+        checkpoint: Checkpoint,
+        context: Context,
+        options: GuestOptions,
+    ) -> Result<Self, GuestError> {
+        let refused = |why: String| GuestError::Checkpoint { name: program.name().to_owned(), why };
+        if checkpoint.module != program.hash() {
+            return Err(refused(format!(
+                "the checkpoint is of a node of module {}, and this is {}. A node goes on from the module with which it ran, \
+                 compiled by the same version of the compiler and of wasm-opt",
+                checkpoint.module,
+                program.hash()
+            )));
+        }
+        if let Some(why) = program.checkpoint_refusal() {
+            return Err(refused(why.to_owned()));
+        }
+        let arguments = checkpoint.state.arguments.clone();
+        let mut guest = Self::new(program, context, GuestOptions { arguments, ..options })?;
+        guest.checkpoint = Some(Box::new(checkpoint));
+        Ok(guest)
     }
 
     /// Controls the guest while another thread runs it.
@@ -95,6 +157,7 @@ impl Guest {
         let ended = self.run_main();
         let host = self.store.data_mut();
         host.pace.end();
+        drop(host.pace.take_checkpoint_request());
         host.console.flush();
         host.entities.close_all();
         host.context.shutdown();
@@ -109,16 +172,65 @@ impl Guest {
             Err(error) => return end(&error),
         };
         let memory = instance.get_memory(&mut *store, "memory");
-        store.data_mut().memory = memory;
+        let stack = Stack::of(instance, store);
+        (store.data_mut().memory, store.data_mut().stack) = (memory, stack);
         let start = instance.get_typed_func::<(), ()>(&mut *store, "_start").map_err(|_| {
             let why = "it exports no function _start. Compile it as a program, with a main function";
             GuestError::Program { name: self.name.clone(), why: why.to_owned() }
         })?;
-        match start.call(&mut *store, ()) {
-            Ok(()) => Ok(Ended::Returned),
-            Err(error) => end(&error),
+        if let Some(checkpoint) = self.checkpoint.take() {
+            restore_state(store, &checkpoint)
+                .map_err(|why| GuestError::Checkpoint { name: self.name.clone(), why })?;
+        }
+        loop {
+            if let Err(error) = start.call(&mut self.store, ()) {
+                return end(&error);
+            }
+            let Suspension::Unwinding(at) = std::mem::take(&mut self.store.data_mut().suspension) else {
+                return Ok(Ended::Returned);
+            };
+            match self.answer_request(at) {
+                Ok(true) => return Ok(Ended::Stopped),
+                Ok(false) => {}
+                Err(error) => return end(&error),
+            }
         }
     }
+
+    /// Gives the checkpoint to the one who asked for it. True if the guest ends with it. The guest is to be called again
+    /// otherwise.
+    fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<bool> {
+        let store = &mut self.store;
+        let Some(stack) = store.data().stack.clone() else { return Ok(false) };
+        stack.end_unwinding(store)?;
+        let mut ends = false;
+        if let Some(request) = store.data().pace.take_checkpoint_request() {
+            // What has arrived belongs to the node.
+            store.data().executor.spin_some()?;
+            let captured = capture(store, self.module, at);
+            ends = request.ends && captured.is_ok();
+            // One who has waited for too long is gone.
+            _ = request.reply.send(captured);
+        }
+        if !ends {
+            stack.begin_rewinding(store, at)?;
+        }
+        Ok(ends)
+    }
+}
+
+/// Gives a new instance what the guest of a checkpoint had. Its main function leads to where that was, then.
+fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), String> {
+    let Checkpoint { state, memory, .. } = checkpoint;
+    store.data_mut().buffer_memory = BUFFER;
+    let place = store.data().memory.ok_or("the module exports no memory")?;
+    memory.restore(place, store)?;
+    let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
+    stack.set_globals(store, &state.globals)?;
+    stack.set_buffer(state.buffer);
+    restore_entities(store.data_mut(), state)?;
+    store.data_mut().stack = Some(stack.clone());
+    stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))
 }
 
 impl GuestControl {
@@ -132,6 +244,33 @@ impl GuestControl {
         self.signals.stop();
         self.engine.inner().increment_epoch();
         self.context.shutdown();
+    }
+
+    /// The node at one instant: where it waits, sleeps or runs a loop, whichever it does next. It goes on then, or ends if
+    /// `ends` is true.
+    ///
+    /// # Errors
+    /// If its program cannot be checkpointed, if there is another checkpoint at the same time, if the node has ended, or if it
+    /// does none of these within `timeout`.
+    pub fn checkpoint(&self, timeout: Duration, ends: bool) -> Result<Checkpoint, GuestError> {
+        let refused = |why: &str| GuestError::Checkpoint { name: self.name.clone(), why: why.to_owned() };
+        if let Some(why) = &self.checkpoint_refusal {
+            return Err(refused(why));
+        }
+        let (reply, answer) = mpsc::channel();
+        if !self.signals.checkpoints.add(Request { reply, ends }) {
+            return Err(refused("another checkpoint of it is in progress"));
+        }
+        self.engine.inner().increment_epoch();
+        self.context.executor().waker().wake();
+        match answer.recv_timeout(timeout) {
+            Ok(captured) => captured.map_err(|why| refused(&why)),
+            Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
+            Err(RecvTimeoutError::Timeout) => {
+                self.signals.checkpoints.take();
+                Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
+            }
+        }
     }
 }
 

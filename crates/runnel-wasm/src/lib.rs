@@ -9,10 +9,12 @@
 //! |---|---|
 //! | [`program`] | the files that hold compiled nodes, and engines that load them |
 //! | [`manifest`] | what a node may do |
+//! | `checkpoint` | a node at one instant, from which it goes on elsewhere |
 //! | `guest` | a node that runs: its thread's part, and the control from outside |
 //! | `host` | what belongs to one guest on the host's side: its entities and its events |
 //! | `imports` | the functions that a guest calls, one file for each kind of entity |
 //! | `wasi` | the functions of WASI that language libraries need, without files and sockets |
+mod checkpoint;
 mod console;
 mod error;
 mod guest;
@@ -24,6 +26,7 @@ mod refusal;
 mod types;
 mod wasi;
 
+pub use checkpoint::Checkpoint;
 pub use error::GuestError;
 pub use guest::{Ended, Guest, GuestControl, GuestOptions};
 pub use manifest::Manifest;

@@ -12,12 +12,14 @@ const MOST: usize = 1 << 20;
 /// The standard packages, what the host adds, and what the guest itself defines.
 pub struct Types {
     library: Library,
+    /// Names and texts that the guest has defined.
+    definitions: Vec<(String, String)>,
     defined: usize,
 }
 
 impl Types {
     pub fn new(library: Library) -> Self {
-        Self { library, defined: 0 }
+        Self { library, definitions: Vec::new(), defined: 0 }
     }
 
     /// Adds a definition. Its kind is that of its separators: none in a message, one in a service, two in an action.
@@ -34,7 +36,13 @@ impl Types {
             _ => Kind::Action,
         };
         self.library.add_text(kind, type_name, definition.to_owned(), name);
+        self.definitions.push((name.to_owned(), definition.to_owned()));
         Ok(())
+    }
+
+    /// Names and texts that the guest has defined.
+    pub fn definitions(&self) -> &[(String, String)] {
+        &self.definitions
     }
 
     pub fn message(&self, generation: Generation, name: &str) -> Result<Arc<Schema>, Refusal> {

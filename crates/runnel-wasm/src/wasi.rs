@@ -7,6 +7,7 @@ use std::time::Duration;
 use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
+use crate::checkpoint::{Sleep, Suspended, other_function, resume, suspend};
 use crate::host::{GuestMemory, Host};
 use crate::imports::fill_randomly;
 use crate::refusal::Refusal;
@@ -112,7 +113,7 @@ fn add_clocks(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         MODULE,
         "poll_oneoff",
         |mut caller: Caller<'_, Host>, subscriptions: u32, events: u32, count: u32, to: u32| {
-            answer(&mut caller, |host, memory| poll(host, memory, (subscriptions, count), (events, to)))
+            poll(&mut caller, (subscriptions, count), (events, to))
         },
     )?;
     Ok(())
@@ -125,18 +126,51 @@ fn time_of(host: &Host, clock: u32) -> Option<u64> {
             let now = clock::realtime();
             u64::try_from(i64::from(now.sec) * 1_000_000_000 + i64::from(now.nanosec)).ok()
         }
-        1..=3 => Some(clock::monotonic().since(host.started).as_nanos() as u64),
+        1..=3 => Some(host.clock.now().as_nanos() as u64),
         _ => None,
     }
 }
 
 /// Sleeps until the first of some times. Nothing else can be polled.
 fn poll(
-    host: &mut Host,
-    memory: &mut GuestMemory<'_>,
+    caller: &mut Caller<'_, Host>,
+    subscriptions: (u32, u32),
+    (events, count): (u32, u32),
+) -> wasmtime::Result<i32> {
+    let sleep = match resume(caller)? {
+        Some(Suspended::Sleep(sleep)) => Some(sleep),
+        Some(_) => return Err(other_function()),
+        None => {
+            let mut first = None;
+            answer(caller, |host, memory| {
+                first = first_time(host, memory, subscriptions)?;
+                Ok(SUCCESS)
+            })?;
+            first.map(|(left, user_data)| Sleep { left, user_data, events, count })
+        }
+    };
+    let Some(sleep) = sleep else { return Ok(NOT_SUPPORTED) };
+    let mut left = Duration::ZERO;
+    let slept = answer(caller, |host, memory| {
+        left = host.sleep(Duration::from_nanos(sleep.left))?;
+        let mut event = [0; 32];
+        event[..8].copy_from_slice(&sleep.user_data.to_le_bytes());
+        memory.write(sleep.events, &event)?;
+        memory.write(sleep.count, &1_u32.to_le_bytes())?;
+        Ok(SUCCESS)
+    })?;
+    if !left.is_zero() {
+        suspend(caller, Suspended::Sleep(Sleep { left: left.as_nanos() as u64, ..sleep }))?;
+    }
+    Ok(slept)
+}
+
+/// The time until the first of what is polled, in nanoseconds, and the number that the guest gave it.
+fn first_time(
+    host: &Host,
+    memory: &GuestMemory<'_>,
     (subscriptions, count): (u32, u32),
-    (events, to): (u32, u32),
-) -> Result<i32, Refusal> {
+) -> Result<Option<(u64, u64)>, Refusal> {
     const SUBSCRIPTION: u32 = 48;
     let mut first: Option<(u64, u64)> = None;
     for index in 0..count.min(1000) {
@@ -150,13 +184,7 @@ fn poll(
         let wait = if is_absolute { time.saturating_sub(now) } else { time };
         first = Some(first.map_or((wait, user_data), |first| first.min((wait, user_data))));
     }
-    let Some((wait, user_data)) = first else { return Ok(NOT_SUPPORTED) };
-    host.sleep(Duration::from_nanos(wait))?;
-    let mut event = [0; 32];
-    event[..8].copy_from_slice(&user_data.to_le_bytes());
-    memory.write(events, &event)?;
-    memory.write(to, &1_u32.to_le_bytes())?;
-    Ok(SUCCESS)
+    Ok(first)
 }
 
 fn add_descriptors(linker: &mut Linker<Host>) -> wasmtime::Result<()> {

@@ -3,18 +3,22 @@
 use std::sync::Arc;
 
 use runnel::core::schema::{ActionSchema, Schema, ServiceSchema};
+use runnel::core::wire::Sink;
 use runnel::{
     DynamicActionClient, DynamicActionServer, DynamicClient, DynamicPublisher, Node, ServiceServer,
     Subscription, Timer,
 };
 
+use super::description::Description;
+use super::kept::KeptMessages;
+use super::received::LastReceived;
 use crate::refusal::{Refusal, Refused};
 
 /// What a handle stands for.
 pub enum Entity {
     Node(NodeEntity),
-    Publisher(DynamicPublisher),
-    Subscription(Subscription),
+    Publisher(PublisherEntity),
+    Subscription(SubscriptionEntity),
     Client(ClientEntity),
     Service { _server: ServiceServer, schema: Arc<ServiceSchema> },
     ActionClient(ActionClientEntity),
@@ -25,7 +29,33 @@ pub enum Entity {
 /// A node, and what keeps its callbacks.
 pub struct NodeEntity {
     pub node: Node,
+    /// The parameters that the guest has declared: their names, and whether they are read-only.
+    pub declared: Vec<(String, bool)>,
     pub _parameters: runnel::ParameterCallbackHandle,
+}
+
+/// A publisher, and the messages that late subscribers get.
+pub struct PublisherEntity {
+    pub publisher: DynamicPublisher,
+    pub kept: Option<KeptMessages>,
+}
+
+impl PublisherEntity {
+    /// Publishes a serialized message.
+    #[inline]
+    pub fn publish(&mut self, message: &[u8]) -> Result<(), Refusal> {
+        self.publisher.publish_bytes(|out| out.put(message))?;
+        if let Some(kept) = &mut self.kept {
+            kept.add(message);
+        }
+        Ok(())
+    }
+}
+
+/// A subscription, and what it has received.
+pub struct SubscriptionEntity {
+    pub subscription: Subscription,
+    pub received: Arc<LastReceived>,
 }
 
 /// A client, and the type of its requests.
@@ -42,7 +72,7 @@ pub struct ActionClientEntity {
 
 /// All entities that a guest has created. The handle of an entity is its place, from 1.
 pub struct Entities {
-    entities: Vec<Option<Entity>>,
+    entities: Vec<Option<(Entity, Description)>>,
     open: usize,
     most: usize,
 }
@@ -65,23 +95,41 @@ impl Entities {
             return Err(Refusal::new(Refused::TooMany, why));
         }
         if self.entities.len() >= MOST_HANDLES {
-            return Err(Refusal::new(
-                Refused::TooMany,
-                format!("the node has created {MOST_HANDLES} entities"),
-            ));
+            return Err(too_many_handles());
         }
         Ok(self.entities.len() as u32 + 1)
     }
 
     /// Adds an entity at the handle that [`next`](Self::next) returned. Returns it as the status of the function.
-    pub fn add(&mut self, entity: Entity) -> i32 {
-        self.entities.push(Some(entity));
+    pub fn add(&mut self, entity: Entity, description: Description) -> i32 {
+        self.entities.push(Some((entity, description)));
         self.open += 1;
         self.entities.len() as i32
     }
 
+    /// Skips the handle of an entity that a restored guest has closed.
+    ///
+    /// # Errors
+    /// If there are as many as a guest may create.
+    pub fn skip(&mut self) -> Result<(), Refusal> {
+        if self.entities.len() >= MOST_HANDLES {
+            return Err(too_many_handles());
+        }
+        self.entities.push(None);
+        Ok(())
+    }
+
+    /// What is open under each handle, from 1.
+    pub fn all(&self) -> impl Iterator<Item = Option<(&Entity, &Description)>> {
+        self.entities.iter().map(|slot| slot.as_ref().map(|(entity, description)| (entity, description)))
+    }
+
     pub fn get(&self, handle: u32) -> Option<&Entity> {
-        self.entities.get((handle as usize).checked_sub(1)?)?.as_ref()
+        self.entities.get((handle as usize).checked_sub(1)?)?.as_ref().map(|(entity, _)| entity)
+    }
+
+    fn get_mut(&mut self, handle: u32) -> Option<&mut Entity> {
+        self.entities.get_mut((handle as usize).checked_sub(1)?)?.as_mut().map(|(entity, _)| entity)
     }
 
     /// Removes an entity. Its messages and requests end with it.
@@ -89,7 +137,7 @@ impl Entities {
         let place = (handle as usize).checked_sub(1).and_then(|place| self.entities.get_mut(place));
         let entity = place.and_then(Option::take).ok_or_else(|| Refusal::no_such_handle(handle, "entity"))?;
         self.open -= 1;
-        Ok(entity)
+        Ok(entity.0)
     }
 
     pub fn node(&self, handle: u32) -> Result<&Node, Refusal> {
@@ -99,9 +147,16 @@ impl Entities {
         }
     }
 
+    pub fn node_mut(&mut self, handle: u32) -> Result<&mut NodeEntity, Refusal> {
+        match self.get_mut(handle) {
+            Some(Entity::Node(node)) => Ok(node),
+            _ => Err(Refusal::no_such_handle(handle, "node")),
+        }
+    }
+
     #[inline]
-    pub fn publisher(&self, handle: u32) -> Result<&DynamicPublisher, Refusal> {
-        match self.get(handle) {
+    pub fn publisher(&mut self, handle: u32) -> Result<&mut PublisherEntity, Refusal> {
+        match self.get_mut(handle) {
             Some(Entity::Publisher(publisher)) => Ok(publisher),
             _ => Err(Refusal::no_such_handle(handle, "publisher")),
         }
@@ -109,7 +164,7 @@ impl Entities {
 
     pub fn subscription(&self, handle: u32) -> Result<&Subscription, Refusal> {
         match self.get(handle) {
-            Some(Entity::Subscription(subscription)) => Ok(subscription),
+            Some(Entity::Subscription(subscription)) => Ok(&subscription.subscription),
             _ => Err(Refusal::no_such_handle(handle, "subscription")),
         }
     }
@@ -156,4 +211,9 @@ impl Entities {
         }
         self.open = 0;
     }
+}
+
+#[cold]
+fn too_many_handles() -> Refusal {
+    Refusal::new(Refused::TooMany, format!("the node has created {MOST_HANDLES} entities"))
 }

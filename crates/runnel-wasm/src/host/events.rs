@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runnel::core::wire::Bytes;
 use runnel::{MessageInfo, Time};
+use serde::{Deserialize, Serialize};
 
 /// Length of an event's record in the guest's memory.
 pub const RECORD: usize = 64;
@@ -14,7 +15,7 @@ pub const RECORD: usize = 64;
 const KEPT: usize = 1 << 20;
 
 /// What has happened; as `event-kind` in the interface's description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 pub enum EventKind {
     None,
@@ -31,7 +32,7 @@ pub enum EventKind {
 }
 
 /// An event.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
     pub kind: EventKind,
     pub handle: u32,
@@ -137,6 +138,21 @@ impl Events {
     /// The number of the next request, call or goal.
     pub fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number that the next request, call or goal will have.
+    pub fn peek_id(&self) -> u64 {
+        self.next_id.load(Ordering::Relaxed)
+    }
+
+    /// Continues with the numbers of a checkpoint.
+    pub fn restore_id(&self, next: u64) {
+        self.next_id.store(next.max(1), Ordering::Relaxed);
+    }
+
+    /// The events that wait, the first first.
+    pub fn waiting(&self) -> Vec<Event> {
+        self.queue().events.iter().cloned().collect()
     }
 
     /// Makes a change of parameters that the guest asks for. There are no events of it.

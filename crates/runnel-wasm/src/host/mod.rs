@@ -1,13 +1,17 @@
 //! What belongs to one guest on the host's side.
 
+mod calls;
+mod description;
 mod entities;
 mod events;
+mod guest_clock;
+mod kept;
 mod line_budget;
 mod memory;
 mod pace;
+mod received;
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,12 +21,20 @@ use runnel::{Context, DynamicGoalHandle, DynamicResponder, DynamicServerGoalHand
 use runnel_io::clock;
 use wasmtime::{Memory, ResourceLimiter};
 
-pub use entities::{ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity};
+pub use calls::Calls;
+pub use description::{Description, Interface, QOS_RECORD, TimerDescription, Topic};
+pub use entities::{
+    ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity, PublisherEntity, SubscriptionEntity,
+};
 pub use events::{Event, EventKind, Events};
+pub use guest_clock::GuestClock;
+pub use kept::KeptMessages;
 pub use line_budget::{LineBudget, Verdict};
 pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
+pub use received::LastReceived;
 
+use crate::checkpoint::{Stack, Suspension};
 use crate::console::Console;
 use crate::manifest::{Limits, Manifest};
 use crate::refusal::{Refusal, Refused, Stopped};
@@ -41,12 +53,14 @@ pub struct Host {
     pub events: Arc<Events>,
     /// Requests that wait for a response, by their number.
     pub requests: Requests,
-    /// The number of calls without a response.
-    pub calls: Arc<AtomicUsize>,
+    /// Calls without a response.
+    pub calls: Calls,
     pub goals: Goals,
     pub last_error: String,
     pub arguments: Vec<String>,
-    pub started: Instant,
+    /// Those with which its context was made.
+    pub ros_arguments: Vec<String>,
+    pub clock: GuestClock,
     /// Set when the guest has been instantiated.
     pub memory: Option<Memory>,
     pub pace: Pace,
@@ -61,10 +75,18 @@ pub struct Host {
     /// Parameters that it has declared.
     pub parameters: usize,
     has_reached_memory_limit: bool,
+    /// Set when the guest has been instantiated, if its module is instrumented for checkpoints.
+    pub stack: Option<Stack>,
+    pub suspension: Suspension,
+    /// Bytes that its memory may have in addition, since the host has reserved them for checkpoints.
+    pub buffer_memory: usize,
 }
 
 /// How long a guest may take to end after the event `shutdown`.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Longest sleep in which a guest cannot be suspended.
+const SLEEP: Duration = Duration::from_millis(50);
 
 /// Elements of all its tables, at most.
 const MOST_ELEMENTS: usize = 1 << 16;
@@ -129,11 +151,12 @@ impl Host {
             entities: Entities::new(entities),
             events: Arc::new(Events::new(queue)),
             requests: Requests::default(),
-            calls: Arc::default(),
+            calls: Calls::default(),
             goals: Goals::default(),
             last_error: String::new(),
             arguments,
-            started: clock::monotonic(),
+            ros_arguments: Vec::new(),
+            clock: GuestClock::starting_at(Duration::ZERO),
             memory: None,
             pace: Pace::new(&manifest.limits, signals),
             console: Console::default(),
@@ -142,6 +165,9 @@ impl Host {
             lines: LineBudget::default(),
             parameters: 0,
             has_reached_memory_limit: false,
+            stack: None,
+            suspension: Suspension::None,
+            buffer_memory: 0,
             manifest,
             context,
         }
@@ -169,17 +195,30 @@ impl Host {
         Ok(())
     }
 
-    /// Sleeps, until the guest is to end. It rests meanwhile.
-    pub fn sleep(&mut self, duration: Duration) -> Result<(), Refusal> {
+    /// Sleeps, until the guest is to end or to be suspended. It rests meanwhile. Returns the time that is left.
+    pub fn sleep(&mut self, duration: Duration) -> Result<Duration, Refusal> {
         self.is_ending();
         self.pace.rest().map_err(Refusal::stopped)?;
-        let slept = self.context.sleep_wall(duration);
+        let left = self.sleep_at_rest(duration);
         self.pace.run();
         self.check_end()?;
-        // A guest that is to end sleeps no more.
-        Ok(slept.or_else(
-            |error| if matches!(error, runnel::Error::ShuttingDown) { Ok(()) } else { Err(error) },
-        )?)
+        left
+    }
+
+    fn sleep_at_rest(&self, duration: Duration) -> Result<Duration, Refusal> {
+        let began = clock::monotonic();
+        loop {
+            let left = duration.saturating_sub(clock::monotonic().since(began));
+            if left.is_zero() || self.pace.is_checkpoint_wanted() {
+                return Ok(left);
+            }
+            match self.context.sleep_wall(left.min(SLEEP)) {
+                // A guest that is to end sleeps no more.
+                Ok(()) if !self.context.ok() => return Ok(Duration::ZERO),
+                Err(runnel::Error::ShuttingDown) => return Ok(Duration::ZERO),
+                other => other?,
+            }
+        }
     }
 
     /// Refuses a name that the manifest does not list.
@@ -199,10 +238,13 @@ impl Host {
 
 impl ResourceLimiter for Host {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let most = self.manifest.limits.memory;
+        let most = self.manifest.limits.memory.saturating_add(self.buffer_memory);
         if desired > most && !std::mem::replace(&mut self.has_reached_memory_limit, true) {
             let name = self.arguments.first().map_or("a node in WebAssembly", String::as_str);
-            log::warn!("{name} asks for {desired} bytes of memory, and limits.memory is {most}");
+            log::warn!(
+                "{name} asks for {desired} bytes of memory, and limits.memory is {}",
+                self.manifest.limits.memory
+            );
         }
         Ok(desired <= most)
     }

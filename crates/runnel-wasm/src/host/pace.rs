@@ -13,6 +13,7 @@ use wasmtime::UpdateDeadline;
 
 pub use watchdog::Watchdog;
 
+use crate::checkpoint::{Request, Requests};
 use crate::manifest::Limits;
 use crate::refusal::Stopped;
 
@@ -25,6 +26,7 @@ pub struct Signals {
     overrun: AtomicBool,
     /// Odd while the guest runs: raised when it begins to run and when it begins to wait.
     slice: AtomicU64,
+    pub checkpoints: Requests,
 }
 
 impl Signals {
@@ -80,6 +82,16 @@ impl Pace {
     /// Whether the guest is to end at once.
     pub fn is_stopped(&self) -> bool {
         self.signals.is_stopped()
+    }
+
+    /// Whether the guest is to be suspended for a checkpoint.
+    pub fn is_checkpoint_wanted(&self) -> bool {
+        self.signals.checkpoints.is_waiting()
+    }
+
+    /// The checkpoint that is wanted. The guest runs on as before.
+    pub fn take_checkpoint_request(&self) -> Option<Request> {
+        self.signals.checkpoints.take()
     }
 
     /// Begins to run.

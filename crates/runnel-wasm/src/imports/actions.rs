@@ -6,9 +6,12 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::{DynamicServerGoalHandle, Error, GoalOutcome, GoalStatus};
 use wasmtime::{Caller, Linker};
 
-use super::services::{Described, decode, encode};
-use super::{MODULE, answer};
-use crate::host::{ActionClientEntity, Entity, Event, EventKind, Host, MOST_PENDING, SentGoal, ServedGoal};
+use super::services::{decode, encode, read};
+use super::{MODULE, answer, create};
+use crate::host::{
+    ActionClientEntity, Description, Entity, Event, EventKind, Host, Interface, MOST_PENDING, SentGoal,
+    ServedGoal, generation,
+};
 use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -23,7 +26,7 @@ fn add_client(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
             answer(&mut caller, |host, memory| {
                 let names = ((name, name_len), (of_type, type_len));
-                create_client(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+                create(host, Description::ActionClient(read(memory, node, names.0, names.1, encoding)?))
             })
         },
     )?;
@@ -65,7 +68,7 @@ fn add_server(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
             answer(&mut caller, |host, memory| {
                 let names = ((name, name_len), (of_type, type_len));
-                create_server(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+                create(host, Description::ActionServer(read(memory, node, names.0, names.1, encoding)?))
             })
         },
     )?;
@@ -114,14 +117,13 @@ fn add_server(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-fn create_client(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.send_goals, "send_goals", action.name)?;
-    host.entities.next()?;
-    let schema = host.types.action(action.generation, action.type_name)?;
+pub fn create_client(host: &mut Host, action: &Interface) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.send_goals, "send_goals", &action.name)?;
+    let schema = host.types.action(generation(action.encoding)?, &action.type_name)?;
     let node = host.entities.node(action.node)?;
-    let client = host.pace.pause(|| node.create_dynamic_action_client(action.name, &schema))?;
+    let client = host.pace.pause(|| node.create_dynamic_action_client(&action.name, &schema))?;
     let goal = Arc::clone(&schema.goal);
-    Ok(host.entities.add(Entity::ActionClient(ActionClientEntity { client, goal })))
+    Ok(Entity::ActionClient(ActionClientEntity { client, goal }))
 }
 
 fn send_goal(host: &Host, handle: u32, goal: &[u8]) -> Result<u64, Refusal> {
@@ -169,10 +171,9 @@ fn ended(outcome: GoalOutcome<DynamicMessage>) -> (i32, Vec<u8>) {
     }
 }
 
-fn create_server(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.execute, "execute", action.name)?;
-    let server = host.entities.next()?;
-    let schema = host.types.action(action.generation, action.type_name)?;
+pub fn create_server(host: &mut Host, server: u32, action: &Interface) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.execute, "execute", &action.name)?;
+    let schema = host.types.action(generation(action.encoding)?, &action.type_name)?;
     let (events, served) = (Arc::clone(&host.events), Arc::clone(&host.goals.served));
     let on_goal = move |handle: DynamicServerGoalHandle| {
         let id = events.next_id();
@@ -196,9 +197,9 @@ fn create_server(host: &mut Host, action: &Described<'_>) -> Result<i32, Refusal
         }
     };
     let node = host.entities.node(action.node)?;
-    let create = || node.create_dynamic_action_server(action.name, &schema, on_goal, on_cancel);
+    let create = || node.create_dynamic_action_server(&action.name, &schema, on_goal, on_cancel);
     let created = host.pace.pause(create)?;
-    Ok(host.entities.add(Entity::ActionServer { _server: Box::new(created), schema }))
+    Ok(Entity::ActionServer { _server: Box::new(created), schema })
 }
 
 fn served(host: &Host, id: u64) -> Result<ServedGoal, Refusal> {

@@ -6,6 +6,7 @@ use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
+use crate::checkpoint::{Suspended, Wait, other_function, resume, suspend};
 use crate::host::{Event, EventKind, GuestMemory, Host};
 use crate::refusal::{Refusal, Refused};
 
@@ -30,35 +31,65 @@ fn wait(
     to: u32,
     capacity: u32,
 ) -> wasmtime::Result<i32> {
-    let event = next_event(caller.data_mut(), timeout);
-    answer(&mut caller, |host, memory| deliver(host, memory, event?, (record, to, capacity)))
+    let wait = match resume(&mut caller)? {
+        None => Wait { left: timeout, record, to, capacity },
+        Some(Suspended::Wait(wait)) => wait,
+        Some(_) => return Err(other_function()),
+    };
+    match next(caller.data_mut(), wait.left) {
+        Ok(Next::Event(event)) => answer(&mut caller, |host, memory| {
+            deliver(host, memory, event, (wait.record, wait.to, wait.capacity))
+        }),
+        Ok(Next::Suspend { left }) => {
+            suspend(&mut caller, Suspended::Wait(Wait { left, ..wait }))?;
+            // The guest's functions return without a look at it.
+            Ok(0)
+        }
+        Err(refusal) => answer(&mut caller, |_, _| Err(refusal)),
+    }
+}
+
+/// How a wait ends.
+enum Next {
+    Event(Event),
+    /// The guest is to be suspended, with so many nanoseconds left to wait.
+    Suspend {
+        left: u64,
+    },
 }
 
 /// Waits for the next event. The guest rests meanwhile.
-fn next_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
+fn next(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
     host.pace.rest().map_err(Refusal::stopped)?;
-    let event = wait_for_event(host, timeout);
+    let next = wait_for_event(host, timeout);
     host.pace.run();
     host.check_end()?;
-    event
+    next
 }
 
-fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Event, Refusal> {
+fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
+    if host.pace.is_checkpoint_wanted() {
+        return Ok(Next::Suspend { left: timeout });
+    }
     if let Some(event) = host.events.pop() {
-        return Ok(event);
+        return Ok(Next::Event(event));
     }
     let until = clock::monotonic() + Duration::from_nanos(timeout).min(LONGEST * 24 * 365);
     loop {
         if host.pace.is_stopped() || !host.context.ok() {
-            return ending(host);
+            return ending(host).map(Next::Event);
         }
         let left = until.since(clock::monotonic());
         host.executor.spin_once(left.min(LONGEST))?;
+        if host.pace.is_checkpoint_wanted() {
+            let left = until.since(clock::monotonic()).as_nanos() as u64;
+            return Ok(Next::Suspend { left: if timeout == u64::MAX { timeout } else { left } });
+        }
         if let Some(event) = host.events.pop() {
-            return Ok(event);
+            return Ok(Next::Event(event));
         }
         if clock::monotonic() >= until {
-            return Ok(Event::new(EventKind::None, 0, 0));
+            return Ok(Next::Event(Event::new(EventKind::None, 0, 0)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The functions that a guest calls, one file for each kind of entity. `runnel-guest/wit/runnel.wit` describes them.
 
 mod actions;
+mod checkpoints;
 mod events;
 mod nodes;
 mod parameters;
@@ -9,9 +10,10 @@ mod timers;
 mod topics;
 
 pub use nodes::fill_randomly;
+pub use parameters::{encode as encode_parameter, restore as restore_parameter};
 use wasmtime::{Caller, Linker};
 
-use crate::host::{GuestMemory, Host};
+use crate::host::{Description, GuestMemory, Host};
 use crate::refusal::Refusal;
 
 /// The module of the imports, with the interface's version.
@@ -20,12 +22,29 @@ pub const MODULE: &str = "runnel:guest/host@0.1.0";
 /// Adds all functions.
 pub fn add_all(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     events::add(linker)?;
+    checkpoints::add(linker)?;
     nodes::add(linker)?;
     topics::add(linker)?;
     services::add(linker)?;
     actions::add(linker)?;
     parameters::add(linker)?;
     timers::add(linker)
+}
+
+/// Creates an entity. Returns its handle.
+pub fn create(host: &mut Host, description: Description) -> Result<i32, Refusal> {
+    let handle = host.entities.next()?;
+    let entity = match &description {
+        Description::Node { name } => nodes::create_node(host, handle, name)?,
+        Description::Publisher(topic) => topics::create_publisher(host, topic)?,
+        Description::Subscription(topic) => topics::create_subscription(host, handle, topic)?,
+        Description::Client(service) => services::create_client(host, service)?,
+        Description::Service(service) => services::create_service(host, handle, service)?,
+        Description::ActionClient(action) => actions::create_client(host, action)?,
+        Description::ActionServer(action) => actions::create_server(host, handle, action)?,
+        Description::Timer(timer) => timers::create_timer(host, handle, timer)?,
+    };
+    Ok(host.entities.add(entity, description))
 }
 
 /// Runs a function for a guest. An error is kept for `last-error`, and its number returned.

@@ -6,8 +6,8 @@ use runnel_io::clock;
 use rustix::rand::{GetRandomFlags, getrandom};
 use wasmtime::{Caller, Linker};
 
-use super::{MODULE, answer, count};
-use crate::host::{Entity, Event, EventKind, Host, NodeEntity, Verdict};
+use super::{MODULE, answer, count, create};
+use crate::host::{Description, Entity, Event, EventKind, Host, NodeEntity, Verdict};
 use crate::refusal::{Refusal, Refused};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -31,7 +31,10 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         },
     )?;
     linker.func_wrap(MODULE, "create-node", |mut caller: Caller<'_, Host>, name: u32, length: u32| {
-        answer(&mut caller, |host, memory| create_node(host, memory.text(name, length)?))
+        answer(&mut caller, |host, memory| {
+            let name = memory.text(name, length)?.to_owned();
+            create(host, Description::Node { name })
+        })
     })?;
     linker.func_wrap(
         MODULE,
@@ -86,14 +89,13 @@ fn graphs(host: &Host) -> i32 {
     }
 }
 
-fn create_node(host: &mut Host, name: &str) -> Result<i32, Refusal> {
+pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, Refusal> {
     host.check_name(|manifest| &manifest.nodes, "nodes", name)?;
     if name.contains('/') {
         return Err(Refusal::invalid(format!(
             "node name {name}: the namespace is that of the host's arguments"
         )));
     }
-    let handle = host.entities.next()?;
     let node = host.pace.pause(|| host.context.create_node(name))?;
     let events = std::sync::Arc::clone(&host.events);
     let parameters = node.add_post_set_parameters_callback(move |parameters| {
@@ -103,7 +105,7 @@ fn create_node(host: &mut Host, name: &str) -> Result<i32, Refusal> {
             }
         }
     });
-    Ok(host.entities.add(Entity::Node(NodeEntity { node, _parameters: parameters })))
+    Ok(Entity::Node(NodeEntity { node, declared: Vec::new(), _parameters: parameters }))
 }
 
 fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
@@ -120,7 +122,7 @@ fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
 fn now(host: &Host, of: u32) -> wasmtime::Result<i64> {
     match of {
         0 => Ok(host.context.now().as_nanos()),
-        1 => Ok(clock::monotonic().since(host.started).as_nanos() as i64),
+        1 => Ok(host.clock.now().as_nanos() as i64),
         _ => Err(wasmtime::Error::msg(format!("{of} is no clock"))),
     }
 }

@@ -62,25 +62,46 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 /// Declares a parameter once. A guest whose buffer was too small for its value asks again.
 fn declare(
     host: &mut Host,
-    node: u32,
+    handle: u32,
     name: &str,
     (default, read_only): (ParameterValue, bool),
 ) -> Result<Vec<u8>, Refusal> {
-    let node = host.entities.node(node)?;
-    if !node.has_parameter(name) {
-        if host.parameters >= host.manifest.limits.entities {
-            let why =
-                format!("the node has {} parameters, as many as limits.entities allows", host.parameters);
-            return Err(Refusal::new(Refused::TooMany, why));
-        }
+    if !host.entities.node(handle)?.has_parameter(name) {
         let declaration = ParameterDeclaration::new(default);
         let declaration = if read_only { declaration.read_only() } else { declaration };
-        // It asks the master.
-        let declare = || host.events.change_parameters(|| node.declare_parameter(name, declaration));
-        host.pace.pause(declare)?;
-        host.parameters += 1;
+        declare_as(host, handle, name, (declaration, read_only))?;
     }
-    encode(&node.get_parameter::<ParameterValue>(name)?)
+    encode(&host.entities.node(handle)?.get_parameter::<ParameterValue>(name)?)
+}
+
+fn declare_as(
+    host: &mut Host,
+    handle: u32,
+    name: &str,
+    (declaration, is_read_only): (ParameterDeclaration<ParameterValue>, bool),
+) -> Result<(), Refusal> {
+    if host.parameters >= host.manifest.limits.entities {
+        let why = format!("the node has {} parameters, as many as limits.entities allows", host.parameters);
+        return Err(Refusal::new(Refused::TooMany, why));
+    }
+    let node = host.entities.node(handle)?;
+    // It asks the master.
+    host.pace.pause(|| host.events.change_parameters(|| node.declare_parameter(name, declaration)))?;
+    host.parameters += 1;
+    host.entities.node_mut(handle)?.declared.push((name.to_owned(), is_read_only));
+    Ok(())
+}
+
+/// Declares a parameter of a restored node, with the value that it had: command line and files do not change it.
+pub fn restore(
+    host: &mut Host,
+    node: u32,
+    name: &str,
+    (value, is_read_only): (&[u8], bool),
+) -> Result<(), Refusal> {
+    let declaration = ParameterDeclaration::new(decode(value)?).ignore_override();
+    let declaration = if is_read_only { declaration.read_only() } else { declaration };
+    declare_as(host, node, name, (declaration, is_read_only))
 }
 
 fn decode(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
@@ -95,7 +116,7 @@ fn decode(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
     parameter.map_err(Refusal::invalid)?.value.ok_or_else(|| Refusal::invalid("a value is not set"))
 }
 
-fn encode(value: &ParameterValue) -> Result<Vec<u8>, Refusal> {
+pub fn encode(value: &ParameterValue) -> Result<Vec<u8>, Refusal> {
     let parameter = Parameter { name: String::new(), value: Some(value.clone()) };
     cdr::encode(&parameter.to_message().value, Encoding::Xcdr1).map_err(Refusal::invalid)
 }

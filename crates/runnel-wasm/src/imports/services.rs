@@ -1,6 +1,5 @@
 //! Clients and services.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -10,35 +9,27 @@ use runnel::core::wire::Encoding;
 use runnel::{Error, ServiceError, ServiceFailure};
 use wasmtime::{Caller, Linker};
 
-use super::{MODULE, answer};
+use super::{MODULE, answer, create};
 use crate::host::{
-    ClientEntity, Entity, Event, EventKind, GuestMemory, Host, MOST_PENDING, PendingRequest, generation,
+    ClientEntity, Description, Entity, Event, EventKind, GuestMemory, Host, Interface, MOST_PENDING,
+    PendingRequest, generation,
 };
 use crate::refusal::{Refusal, Refused};
 
-/// A service or an action as the guest describes it.
-pub struct Described<'a> {
-    pub node: u32,
-    pub name: &'a str,
-    pub type_name: &'a str,
-    pub generation: Generation,
-}
-
-impl<'a> Described<'a> {
-    pub fn read(
-        memory: &'a GuestMemory<'_>,
-        node: u32,
-        name: (u32, u32),
-        type_name: (u32, u32),
-        encoding: u32,
-    ) -> Result<Self, Refusal> {
-        Ok(Self {
-            node,
-            name: memory.text(name.0, name.1)?,
-            type_name: memory.text(type_name.0, type_name.1)?,
-            generation: generation(encoding)?,
-        })
-    }
+/// Reads what the guest says of a service or an action.
+pub fn read(
+    memory: &GuestMemory<'_>,
+    node: u32,
+    name: (u32, u32),
+    type_name: (u32, u32),
+    encoding: u32,
+) -> Result<Interface, Refusal> {
+    Ok(Interface {
+        node,
+        name: memory.text(name.0, name.1)?.to_owned(),
+        type_name: memory.text(type_name.0, type_name.1)?.to_owned(),
+        encoding,
+    })
 }
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -48,7 +39,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
             answer(&mut caller, |host, memory| {
                 let names = ((name, name_len), (of_type, type_len));
-                create_client(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+                create(host, Description::Client(read(memory, node, names.0, names.1, encoding)?))
             })
         },
     )?;
@@ -71,7 +62,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, name, name_len, of_type, type_len, encoding| {
             answer(&mut caller, |host, memory| {
                 let names = ((name, name_len), (of_type, type_len));
-                create_service(host, &Described::read(memory, node, names.0, names.1, encoding)?)
+                create(host, Description::Service(read(memory, node, names.0, names.1, encoding)?))
             })
         },
     )?;
@@ -96,24 +87,23 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-fn create_client(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.call, "call", service.name)?;
-    host.entities.next()?;
-    let schema = host.types.service(service.generation, service.type_name)?;
+pub fn create_client(host: &mut Host, service: &Interface) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.call, "call", &service.name)?;
+    let schema = host.types.service(generation(service.encoding)?, &service.type_name)?;
     let node = host.entities.node(service.node)?;
-    let client = host.pace.pause(|| node.create_dynamic_client(service.name, &schema))?;
-    Ok(host.entities.add(Entity::Client(ClientEntity { client, schema })))
+    let client = host.pace.pause(|| node.create_dynamic_client(&service.name, &schema))?;
+    Ok(Entity::Client(ClientEntity { client, schema }))
 }
 
 /// Sends a request, and returns the number of the call.
 fn call(host: &mut Host, handle: u32, request: &[u8], timeout: u64) -> Result<u64, Refusal> {
     let ClientEntity { client, schema } = host.entities.client(handle)?;
     let request = decode(&schema.request, request)?;
-    if host.calls.load(Ordering::Relaxed) >= MOST_PENDING {
+    if host.calls.count() >= MOST_PENDING {
         return Err(Refusal::new(Refused::TooMany, format!("{MOST_PENDING} calls wait for a response")));
     }
     let (id, events) = (host.events.next_id(), Arc::clone(&host.events));
-    let pending = Pending::new(&host.calls);
+    let pending = host.calls.add(id, handle);
     let timeout = Some(timeout).filter(|timeout| *timeout > 0).map(Duration::from_nanos);
     let done = move |response: Result<DynamicMessage, Error>| {
         drop(pending);
@@ -130,22 +120,6 @@ fn call(host: &mut Host, handle: u32, request: &[u8], timeout: u64) -> Result<u6
     Ok(id)
 }
 
-/// Counts a call, until it is dropped.
-struct Pending(Arc<AtomicUsize>);
-
-impl Pending {
-    fn new(calls: &Arc<AtomicUsize>) -> Self {
-        calls.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(calls))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Why a call has no response.
 fn failed(error: Error) -> Refusal {
     let refused = match &error {
@@ -159,10 +133,9 @@ fn failed(error: Error) -> Refusal {
     Refusal::new(refused, error.to_string())
 }
 
-fn create_service(host: &mut Host, service: &Described<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.serve, "serve", service.name)?;
-    let handle = host.entities.next()?;
-    let schema = host.types.service(service.generation, service.type_name)?;
+pub fn create_service(host: &mut Host, handle: u32, service: &Interface) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.serve, "serve", &service.name)?;
+    let schema = host.types.service(generation(service.encoding)?, &service.type_name)?;
     let (events, requests) = (Arc::clone(&host.events), Arc::clone(&host.requests));
     let receive = move |request: DynamicMessage, responder: runnel::DynamicResponder| {
         let id = events.next_id();
@@ -184,8 +157,8 @@ fn create_service(host: &mut Host, service: &Described<'_>) -> Result<i32, Refus
         }
     };
     let node = host.entities.node(service.node)?;
-    let server = host.pace.pause(|| node.create_dynamic_service(service.name, &schema, receive))?;
-    Ok(host.entities.add(Entity::Service { _server: server, schema }))
+    let server = host.pace.pause(|| node.create_dynamic_service(&service.name, &schema, receive))?;
+    Ok(Entity::Service { _server: server, schema })
 }
 
 fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {

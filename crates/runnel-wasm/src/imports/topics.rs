@@ -4,25 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel::QoS;
-use runnel::core::wire::Sink;
 use runnel::{Liveliness, SubscriptionOptions};
 use wasmtime::{Caller, Linker};
 
-use super::{MODULE, answer, count};
-use crate::host::{Entity, GuestMemory, Host, generation};
+use super::{MODULE, answer, count, create};
+use crate::host::{
+    Description, Entity, GuestMemory, Host, KeptMessages, LastReceived, PublisherEntity, QOS_RECORD,
+    SubscriptionEntity, Topic, generation,
+};
 use crate::refusal::{Refusal, Refused};
 
 /// Depth of a history that a guest may ask for.
 const MOST_DEPTH: u32 = 1000;
-
-/// A topic as the guest describes it.
-struct Topic<'a> {
-    node: u32,
-    name: &'a str,
-    type_name: &'a str,
-    encoding: u32,
-    qos: QoS,
-}
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(
@@ -31,7 +24,8 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, topic, topic_len, of_type, type_len, encoding, qos| {
             answer(&mut caller, |host, memory| {
                 let (name, of_type) = ((topic, topic_len), (of_type, type_len));
-                create_publisher(host, &Topic::read(memory, node, name, of_type, (encoding, qos))?)
+                let topic = read(memory, node, name, of_type, (encoding, qos))?;
+                create(host, Description::Publisher(topic))
             })
         },
     )?;
@@ -41,13 +35,15 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, publisher: u32, message: u32, length: u32| {
             answer(&mut caller, |host, memory| {
                 let message = memory.bytes(message, length)?;
-                host.entities.publisher(publisher)?.publish_bytes(|out| out.put(message))?;
+                host.entities.publisher(publisher)?.publish(message)?;
                 Ok(0)
             })
         },
     )?;
     linker.func_wrap(MODULE, "subscription-count", |mut caller: Caller<'_, Host>, publisher: u32| {
-        answer(&mut caller, |host, _| Ok(count(host.entities.publisher(publisher)?.subscription_count())))
+        answer(&mut caller, |host, _| {
+            Ok(count(host.entities.publisher(publisher)?.publisher.subscription_count()))
+        })
     })?;
     linker.func_wrap(
         MODULE,
@@ -55,7 +51,8 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, node, topic, topic_len, of_type, type_len, encoding, qos| {
             answer(&mut caller, |host, memory| {
                 let (name, of_type) = ((topic, topic_len), (of_type, type_len));
-                create_subscription(host, &Topic::read(memory, node, name, of_type, (encoding, qos))?)
+                let topic = read(memory, node, name, of_type, (encoding, qos))?;
+                create(host, Description::Subscription(topic))
             })
         },
     )?;
@@ -65,53 +62,59 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-impl<'a> Topic<'a> {
-    fn read(
-        memory: &'a GuestMemory<'_>,
-        node: u32,
-        name: (u32, u32),
-        type_name: (u32, u32),
-        (encoding, qos): (u32, u32),
-    ) -> Result<Self, Refusal> {
-        Ok(Self {
-            node,
-            name: memory.text(name.0, name.1)?,
-            type_name: memory.text(type_name.0, type_name.1)?,
-            encoding,
-            qos: qos_of(memory.bytes(qos, 48)?)?,
-        })
-    }
+/// Reads what the guest says of a topic.
+fn read(
+    memory: &GuestMemory<'_>,
+    node: u32,
+    name: (u32, u32),
+    type_name: (u32, u32),
+    (encoding, qos): (u32, u32),
+) -> Result<Topic, Refusal> {
+    Ok(Topic {
+        node,
+        name: memory.text(name.0, name.1)?.to_owned(),
+        type_name: memory.text(type_name.0, type_name.1)?.to_owned(),
+        encoding,
+        qos: memory.bytes(qos, QOS_RECORD as u32)?.to_vec(),
+    })
 }
 
-fn create_publisher(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.publish, "publish", topic.name)?;
-    host.entities.next()?;
-    let schema = host.types.message(generation(topic.encoding)?, topic.type_name)?;
+pub fn create_publisher(host: &mut Host, topic: &Topic) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.publish, "publish", &topic.name)?;
+    let (schema, qos) =
+        (host.types.message(generation(topic.encoding)?, &topic.type_name)?, qos_of(&topic.qos)?);
     let node = host.entities.node(topic.node)?;
-    let create = || node.create_dynamic_publisher(topic.name, &schema, topic.qos);
+    let create = || node.create_dynamic_publisher(&topic.name, &schema, qos);
     let mut publisher = host.pace.pause(create)?;
     // A guest gets an error in place of a wait.
     publisher.set_max_blocking_time(Duration::ZERO);
-    Ok(host.entities.add(Entity::Publisher(publisher)))
+    let kept = KeptMessages::of(&qos, host.manifest.limits.queue);
+    Ok(Entity::Publisher(PublisherEntity { publisher, kept }))
 }
 
-fn create_subscription(host: &mut Host, topic: &Topic<'_>) -> Result<i32, Refusal> {
-    host.check_name(|manifest| &manifest.subscribe, "subscribe", topic.name)?;
-    let handle = host.entities.next()?;
-    let schema = host.types.message(generation(topic.encoding)?, topic.type_name)?;
-    let events = Arc::clone(&host.events);
+pub fn create_subscription(host: &mut Host, handle: u32, topic: &Topic) -> Result<Entity, Refusal> {
+    host.check_name(|manifest| &manifest.subscribe, "subscribe", &topic.name)?;
+    let (schema, qos) =
+        (host.types.message(generation(topic.encoding)?, &topic.type_name)?, qos_of(&topic.qos)?);
+    let (events, received) = (Arc::clone(&host.events), Arc::<LastReceived>::default());
+    let before = Arc::clone(&received);
     let receive = move |bytes: runnel::core::wire::Bytes<'_>, info: &runnel::MessageInfo| {
-        events.push_message(handle, bytes, info);
+        if before.is_new(info) {
+            events.push_message(handle, bytes, info);
+        }
     };
     let node = host.entities.node(topic.node)?;
-    let options = SubscriptionOptions::from(topic.qos);
-    let create = || node.create_bytes_subscription(topic.name, &schema, options, receive);
+    let options = SubscriptionOptions::from(qos);
+    let create = || node.create_bytes_subscription(&topic.name, &schema, options, receive);
     let subscription = host.pace.pause(create)?;
-    Ok(host.entities.add(Entity::Subscription(subscription)))
+    Ok(Entity::Subscription(SubscriptionEntity { subscription, received }))
 }
 
 /// Reads the record `qos`.
 fn qos_of(record: &[u8]) -> Result<QoS, Refusal> {
+    let Ok(record) = <&[u8; QOS_RECORD]>::try_from(record) else {
+        return Err(Refusal::invalid(format!("{} bytes are no quality of service", record.len())));
+    };
     let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
     let duration = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
     let optional = |at| Some(duration(at)).filter(|length| *length > 0).map(Duration::from_nanos);

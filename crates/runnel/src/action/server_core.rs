@@ -136,7 +136,7 @@ impl<A: ServerTypes> ServerCore<A> {
         let Some(timer) = self.expiry.get().filter(|timer| timer.is_canceled()) else { return };
         let next = self.table().goals.next_expiry();
         if let Some(next) = next {
-            timer.start(next.since(clock::monotonic()));
+            timer.reset_after(next.since(clock::monotonic()));
         }
     }
 

@@ -41,11 +41,11 @@ impl Timer {
 
     /// Starts a new period now, also if the timer was canceled or is a one-shot timer that has ticked.
     pub fn reset(&self) {
-        self.start(self.period());
+        self.reset_after(self.period());
     }
 
-    /// Starts the timer, also if it was canceled. It ticks next after `delay`.
-    pub(crate) fn start(&self, delay: Duration) {
+    /// Starts the timer as [`Timer::reset`] does, but it ticks next after `delay`, and then after each period.
+    pub fn reset_after(&self, delay: Duration) {
         if self.entry.start(delay) {
             self.node.wake_for_timers();
         }

@@ -1,12 +1,13 @@
 //! Executors, which run callbacks on one or more threads.
 
 mod future_waker;
+mod spin_waker;
 
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::ptr;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::ready::{NodeQueue, ReadyQueue, Task};
 use crate::runtime::shared::Shared;
 use crate::sync::{Class, Mutex, lock};
 use future_waker::FutureWaker;
+use spin_waker::SpinWaker;
 
 /// After a callback that took this long (or crossed a kernel tick), everything that arrived meanwhile is received
 /// before the next one runs. So queues drop the oldest messages, and the newest do not stay in the kernel.
@@ -176,6 +178,12 @@ impl Executor {
                 return Ok(false);
             }
         }
+    }
+
+    /// A waker that any thread may use to wake one that spins: [`Executor::spin_once`] returns true then, as after a
+    /// callback. Without a thread that spins, the next one wakes.
+    pub fn waker(&self) -> Waker {
+        SpinWaker::waker(&self.ready)
     }
 
     /// Runs callbacks on the calling thread until a future completes, and returns its output; `None` after `timeout`.

@@ -1,0 +1,75 @@
+//! From the host's objects to the state.
+
+use std::sync::PoisonError;
+
+use runnel::ParameterValue;
+use wasmtime::Store;
+
+use super::state::{EntityState, ParameterState, Progress, State, Suspended};
+use super::{Checkpoint, MemoryImage};
+use crate::host::{Description, Entity, Host, NodeEntity};
+use crate::imports::encode_parameter;
+use crate::program::ModuleHash;
+
+/// The checkpoint of a guest that is suspended.
+pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Result<Checkpoint, String> {
+    let stack = store.data().stack.clone().ok_or("it is not suspended")?;
+    let buffer = stack.buffer().ok_or("it is not suspended")?;
+    let globals = stack.globals(store);
+    let memory = store.data().memory.ok_or("it has no memory")?;
+    let memory = MemoryImage::of(memory.data(&mut *store));
+    let host = store.data();
+    let pending = |goals: &std::sync::Mutex<std::collections::HashMap<u64, crate::host::SentGoal>>| {
+        let goals = goals.lock().unwrap_or_else(PoisonError::into_inner);
+        goals.iter().map(|(id, goal)| (*id, goal.client)).collect()
+    };
+    let state = State {
+        arguments: host.arguments.clone(),
+        ros_arguments: host.ros_arguments.clone(),
+        graphs: host.context.graphs().into(),
+        definitions: host.types.definitions().to_vec(),
+        clock: host.clock.now().as_nanos() as u64,
+        entities: host
+            .entities
+            .all()
+            .map(|slot| slot.map(entity_state).transpose())
+            .collect::<Result<_, _>>()?,
+        events: host.events.waiting(),
+        next_id: host.events.peek_id(),
+        calls: host.calls.all(),
+        goals: pending(&host.goals.sent),
+        lines: host.console.unfinished().clone(),
+        last_error: host.last_error.clone(),
+        suspended: at,
+        buffer,
+        globals,
+    };
+    Ok(Checkpoint { module, state, memory })
+}
+
+fn entity_state((entity, description): (&Entity, &Description)) -> Result<EntityState, String> {
+    let progress = match entity {
+        Entity::Node(node) => Progress::Parameters(parameters(node)?),
+        Entity::Publisher(publisher) => match &publisher.kept {
+            Some(kept) => Progress::Kept(kept.messages().map(<[u8]>::to_vec).collect()),
+            None => Progress::None,
+        },
+        Entity::Subscription(subscription) => Progress::Received(subscription.received.all()),
+        Entity::Timer(timer) => Progress::Left(timer.time_until_next().map(|left| left.as_nanos() as u64)),
+        Entity::Client(_)
+        | Entity::Service { .. }
+        | Entity::ActionClient(_)
+        | Entity::ActionServer { .. } => Progress::None,
+    };
+    Ok(EntityState { description: description.clone(), progress })
+}
+
+fn parameters(node: &NodeEntity) -> Result<Vec<ParameterState>, String> {
+    let state = |(name, is_read_only): &(String, bool)| {
+        let failed = |why: &dyn std::fmt::Display| format!("parameter {name}: {why}");
+        let value: ParameterValue = node.node.get_parameter(name).map_err(|error| failed(&error))?;
+        let value = encode_parameter(&value).map_err(|_| failed(&"its value cannot be written"))?;
+        Ok(ParameterState { name: name.clone(), value, is_read_only: *is_read_only })
+    };
+    node.declared.iter().map(state).collect()
+}

@@ -1,0 +1,94 @@
+//! Checkpoints: all that a guest is, at one instant, and what the host holds for it.
+//!
+//! A guest is suspended where it waits, sleeps or runs a loop. Its module was instrumented for that when it was compiled:
+//! its functions return one by one, and leave their local variables and the way back in a buffer in linear memory (Binaryen's
+//! Asyncify). Calling the main function again leads back to where it was, in the same instance or in one that was given the
+//! same memory and globals, on whatever processor.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `request` | a checkpoint that another thread asks for |
+//! | `stack` | suspending the functions that run, and resuming them |
+//! | `state` | what is in a checkpoint beside the memory |
+//! | `capture`, `restore` | between the host's objects and the state |
+//! | `image` | linear memory without its zero pages |
+//! | `file` | the bytes of a checkpoint |
+mod capture;
+mod file;
+mod image;
+mod request;
+mod restore;
+mod stack;
+mod state;
+
+use std::fs;
+use std::path::Path;
+
+pub use capture::capture;
+pub use image::MemoryImage;
+pub use request::{Request, Requests};
+pub use restore::restore_entities;
+pub use stack::{BUFFER, Stack, Suspension, other_function, resume, suspend};
+pub use state::{Sleep, State, Suspended, Wait};
+
+use crate::error::GuestError;
+use crate::program::ModuleHash;
+
+/// A guest at one instant.
+#[derive(Clone)]
+pub struct Checkpoint {
+    pub(crate) module: ModuleHash,
+    pub(crate) state: State,
+    pub(crate) memory: MemoryImage,
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint from a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or is of another version.
+    pub fn read(path: &Path) -> Result<Self, GuestError> {
+        let bytes = fs::read(path).map_err(|source| GuestError::Io { path: path.to_owned(), source })?;
+        Self::from_bytes(&bytes)
+            .map_err(|why| GuestError::Checkpoint { name: path.display().to_string(), why })
+    }
+
+    /// Reads a checkpoint from the content of a file.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        file::read(bytes)
+    }
+
+    /// The content of a file: see `docs/wasm.md`.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        file::write(self)
+    }
+
+    /// The module whose node it holds.
+    pub fn module(&self) -> ModuleHash {
+        self.module
+    }
+
+    /// The arguments of the node's program, its name first.
+    pub fn arguments(&self) -> &[String] {
+        &self.state.arguments
+    }
+
+    /// The arguments for ROS with which the node ran.
+    pub fn ros_arguments(&self) -> &[String] {
+        &self.state.ros_arguments
+    }
+
+    /// The graphs in which it was.
+    pub fn graphs(&self) -> runnel::Graphs {
+        self.state.graphs.into()
+    }
+
+    /// Bytes of its linear memory.
+    pub fn memory_size(&self) -> usize {
+        self.memory.size()
+    }
+}

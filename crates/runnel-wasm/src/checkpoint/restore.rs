@@ -1,0 +1,78 @@
+//! From the state of a checkpoint to the host's objects.
+
+use std::time::Duration;
+
+use super::state::{ParameterState, Progress, State};
+use crate::host::{Entity, Event, EventKind, GuestClock, Host};
+use crate::imports::{create, restore_parameter};
+use crate::refusal::{Refusal, Refused};
+
+/// Gives a new guest what one had at a checkpoint. The guest does not run yet.
+pub fn restore_entities(host: &mut Host, state: &State) -> Result<(), String> {
+    for (name, text) in &state.definitions {
+        host.types.define(name, text).map_err(|refusal| format!("type {name}: {}", text_of(refusal)))?;
+    }
+    for (place, entity) in state.entities.iter().enumerate() {
+        let named = |refusal| format!("its entity {}: {}", place + 1, text_of(refusal));
+        match entity {
+            None => host.entities.skip().map_err(named)?,
+            Some(entity) => {
+                let handle = create(host, entity.description.clone()).map_err(named)?;
+                restore_progress(host, handle as u32, &entity.progress).map_err(named)?;
+            }
+        }
+    }
+    host.events.restore_id(state.next_id);
+    for event in state.events.iter().filter(|event| is_still_valid(event)) {
+        if !host.events.push(event.clone()) {
+            return Err("its events have more bytes than limits.queue".to_owned());
+        }
+    }
+    let lost = |text: &str| (Refused::Unavailable.status(), text.as_bytes().to_vec());
+    let calls = state.calls.iter().map(|&(id, client)| (EventKind::Response, client, id));
+    let goals = state.goals.iter().map(|&(id, client)| (EventKind::GoalResult, client, id));
+    for (kind, handle, id) in calls.chain(goals) {
+        let (status, text) = lost("the node was restored from a checkpoint before the answer came");
+        host.events.push(Event::new(kind, handle, id).status(status).payload(text));
+    }
+    host.clock = GuestClock::starting_at(Duration::from_nanos(state.clock));
+    host.last_error.clone_from(&state.last_error);
+    host.console.restore(&state.lines);
+    Ok(())
+}
+
+/// Requests and goals of others ended with the host that had received them.
+fn is_still_valid(event: &Event) -> bool {
+    !matches!(event.kind, EventKind::Request | EventKind::GoalRequest | EventKind::CancelRequest)
+}
+
+fn restore_progress(host: &mut Host, handle: u32, progress: &Progress) -> Result<(), Refusal> {
+    match progress {
+        Progress::None => {}
+        Progress::Parameters(parameters) => {
+            parameters.iter().try_for_each(|ParameterState { name, value, is_read_only }| {
+                restore_parameter(host, handle, name, (value, *is_read_only))
+            })?;
+        }
+        Progress::Kept(messages) => {
+            let publisher = host.entities.publisher(handle)?;
+            for message in messages {
+                publisher.publish(message)?;
+            }
+        }
+        Progress::Received(numbers) => match host.entities.get(handle) {
+            Some(Entity::Subscription(subscription)) => subscription.received.restore(numbers),
+            _ => return Err(Refusal::no_such_handle(handle, "subscription")),
+        },
+        Progress::Left(Some(left)) => host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left)),
+        Progress::Left(None) => host.entities.timer(handle)?.cancel(),
+    }
+    Ok(())
+}
+
+fn text_of(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Error(_, text) => text,
+        Refusal::Trap(error) => format!("{error:#}"),
+    }
+}
