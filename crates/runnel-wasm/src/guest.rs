@@ -1,5 +1,6 @@
 //! A node that runs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct GuestOptions {
     pub library: Option<Library>,
     /// Its arguments, the name of the program first.
     pub arguments: Vec<String>,
+    /// The file from which it was loaded, to which a checkpoint refers.
+    pub program: PathBuf,
     /// The arguments for ROS with which its context was made. A checkpoint holds them.
     pub ros_arguments: Vec<String>,
 }
@@ -86,7 +89,7 @@ impl Guest {
         };
         let library = options.library.unwrap_or_else(runnel::msgs::library);
         let mut host = Host::new(context, manifest, library, options.arguments, Arc::clone(&signals));
-        host.ros_arguments = options.ros_arguments;
+        (host.program, host.ros_arguments) = (options.program, options.ros_arguments);
         if host.pace.is_watched() {
             host.pace.watch(Watchdog::watch(&signals, &engine, limits));
         }
@@ -234,6 +237,11 @@ fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(),
 }
 
 impl GuestControl {
+    /// The full names of its nodes.
+    pub fn node_names(&self) -> Vec<String> {
+        self.signals.node_names.all()
+    }
+
     /// Asks the guest to end: it gets the event `shutdown`.
     pub fn shutdown(&self) {
         self.context.shutdown();

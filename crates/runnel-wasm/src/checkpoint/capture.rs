@@ -24,6 +24,7 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
         goals.iter().map(|(id, goal)| (*id, goal.client)).collect()
     };
     let state = State {
+        program: host.program.to_string_lossy().into_owned(),
         arguments: host.arguments.clone(),
         ros_arguments: host.ros_arguments.clone(),
         graphs: host.context.graphs().into(),

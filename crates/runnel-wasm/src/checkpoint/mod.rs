@@ -72,6 +72,11 @@ impl Checkpoint {
         self.module
     }
 
+    /// The file from which the node was loaded, on the host where it ran.
+    pub fn program(&self) -> &str {
+        &self.state.program
+    }
+
     /// The arguments of the node's program, its name first.
     pub fn arguments(&self) -> &[String] {
         &self.state.arguments

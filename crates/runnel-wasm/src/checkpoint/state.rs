@@ -8,6 +8,8 @@ use crate::host::{Description, Event};
 /// See the module's documentation.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct State {
+    /// The file from which the node was loaded.
+    pub program: String,
     pub arguments: Vec<String>,
     pub ros_arguments: Vec<String>,
     pub graphs: GraphsState,

@@ -12,6 +12,7 @@ mod pace;
 mod received;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -58,7 +59,9 @@ pub struct Host {
     pub goals: Goals,
     pub last_error: String,
     pub arguments: Vec<String>,
-    /// Those with which its context was made.
+    /// The file from which it was loaded.
+    pub program: PathBuf,
+    /// The arguments with which its context was made.
     pub ros_arguments: Vec<String>,
     pub clock: GuestClock,
     /// Set when the guest has been instantiated.
@@ -155,6 +158,7 @@ impl Host {
             goals: Goals::default(),
             last_error: String::new(),
             arguments,
+            program: PathBuf::new(),
             ros_arguments: Vec::new(),
             clock: GuestClock::starting_at(Duration::ZERO),
             memory: None,

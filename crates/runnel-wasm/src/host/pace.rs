@@ -2,8 +2,9 @@
 
 mod watchdog;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -27,6 +28,25 @@ pub struct Signals {
     /// Odd while the guest runs: raised when it begins to run and when it begins to wait.
     slice: AtomicU64,
     pub checkpoints: Requests,
+    pub node_names: NodeNames,
+}
+
+/// The full names of the guest's nodes, by their handles.
+#[derive(Default)]
+pub struct NodeNames(Mutex<BTreeMap<u32, String>>);
+
+impl NodeNames {
+    pub fn add(&self, handle: u32, name: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(handle, name.to_owned());
+    }
+
+    pub fn remove(&self, handle: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&handle);
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
 }
 
 impl Signals {
@@ -82,6 +102,11 @@ impl Pace {
     /// Whether the guest is to end at once.
     pub fn is_stopped(&self) -> bool {
         self.signals.is_stopped()
+    }
+
+    /// The names of the guest's nodes, for those who look for one.
+    pub fn node_names(&self) -> &NodeNames {
+        &self.signals.node_names
     }
 
     /// Whether the guest is to be suspended for a checkpoint.

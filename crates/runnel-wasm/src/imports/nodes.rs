@@ -97,6 +97,7 @@ pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, R
         )));
     }
     let node = host.pace.pause(|| host.context.create_node(name))?;
+    host.pace.node_names().add(handle, node.full_name());
     let events = std::sync::Arc::clone(&host.events);
     let parameters = node.add_post_set_parameters_callback(move |parameters| {
         for parameter in parameters {
@@ -110,6 +111,7 @@ pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, R
 
 fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
     drop(host.entities.close(handle)?);
+    host.pace.node_names().remove(handle);
     host.events.forget(handle);
     host.goals.forget(handle);
     host.requests

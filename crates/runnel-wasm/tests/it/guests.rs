@@ -5,8 +5,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use runnel::{Context, ContextOptions, Graphs};
-use runnel_wasm::program::{CompileOptions, compile};
-use runnel_wasm::{Ended, Guest, GuestControl, GuestError, GuestOptions, Manifest, Program};
+use runnel_wasm::program::{CompileOptions, Target, compile};
+use runnel_wasm::{Checkpoint, Ended, Guest, GuestControl, GuestError, GuestOptions, Manifest, Program};
 
 /// How long a guest may take that is expected to end.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,8 +23,14 @@ pub const IMPORTS: &str = r#"
 
 /// Compiles a module in text form for this host.
 pub fn program(text: &str) -> Program {
+    program_for(Target::host(), text)
+}
+
+/// Compiles a module in text form.
+pub fn program_for(target: Target, text: &str) -> Program {
     let module = wat::parse_str(text).expect("the text is a module");
-    let compiled = compile("test.wat", &module, &CompileOptions::default()).expect("it compiles");
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    let compiled = compile("test.wat", &module, &options).expect("it compiles");
     Program::from_bytes("test.cwasm", &compiled).expect("it loads")
 }
 
@@ -42,14 +48,33 @@ pub struct Running {
 
 /// Starts a guest that uses no graph.
 pub fn start(program: &Program, manifest: Manifest) -> Running {
-    let options = ContextOptions::default().arguments([""; 0]).signals(false).graphs(Graphs::Ros1);
-    start_in(program, manifest, Context::with_options(options).expect("a context"))
+    start_in(program, manifest, context(Graphs::Ros1))
+}
+
+/// A context for a guest.
+pub fn context(graphs: Graphs) -> Context {
+    let options = ContextOptions::default().arguments([""; 0]).signals(false).graphs(graphs);
+    Context::with_options(options).expect("a context")
 }
 
 /// Starts a guest in a context.
 pub fn start_in(program: &Program, manifest: Manifest, context: Context) -> Running {
     let options = GuestOptions { manifest: Some(manifest), ..GuestOptions::default() };
-    let guest = Guest::new(program, context, options).expect("it can be run");
+    run_on_thread(Guest::new(program, context, options).expect("it can be run"))
+}
+
+/// Starts a guest that goes on from a checkpoint.
+pub fn start_from(
+    checkpoint: &Checkpoint,
+    program: &Program,
+    manifest: Manifest,
+    context: Context,
+) -> Running {
+    let options = GuestOptions { manifest: Some(manifest), ..GuestOptions::default() };
+    run_on_thread(Guest::restore(program, checkpoint.clone(), context, options).expect("it can be restored"))
+}
+
+fn run_on_thread(guest: Guest) -> Running {
     let control = guest.control();
     let (send, ended) = mpsc::channel();
     let thread = thread::spawn(move || {

@@ -1,5 +1,6 @@
 //! Guests in text form, compiled and run by the host.
 
+mod checkpoints;
 mod echo;
 mod guests;
 mod hostile;

@@ -1,9 +1,7 @@
 //! `runnel wasm compile`, and modules that are compiled before they run.
 
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -11,8 +9,8 @@ use std::{env, fs};
 use clap::ValueHint;
 use runnel_wasm::Program;
 use runnel_wasm::program::{ModuleHash, Target};
-use rustix::process::geteuid;
 
+use super::private_folder;
 use crate::error::CliError;
 
 /// The compiler: a program of its own, since it is larger than all of this one.
@@ -125,8 +123,5 @@ fn cache_folder() -> Option<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let folder = given.or_else(home)?.join("runnel/wasm");
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
-    let metadata = fs::metadata(&folder).ok()?;
-    let is_own = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    is_own.then_some(folder)
+    private_folder::create(&folder)
 }

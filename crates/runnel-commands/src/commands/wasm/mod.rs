@@ -1,6 +1,10 @@
 //! `runnel wasm`: nodes that are compiled to WebAssembly.
 
+mod checkpoint;
 mod compiler;
+mod control;
+mod private_folder;
+mod restore;
 mod run;
 
 use clap::Subcommand;
@@ -8,11 +12,13 @@ use clap::Subcommand;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
-/// Run nodes that are compiled to WebAssembly
+/// Run nodes that are compiled to WebAssembly, and keep them in files while they run
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Args),
     Compile(compiler::Args),
+    Checkpoint(checkpoint::Args),
+    Restore(restore::Args),
 }
 
 /// Runs a command.
@@ -23,5 +29,7 @@ pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
     match command {
         Command::Run(args) => run::run(args, cli),
         Command::Compile(args) => compiler::run(args),
+        Command::Checkpoint(args) => checkpoint::run(args, cli),
+        Command::Restore(args) => restore::run(args, cli),
     }
 }

@@ -1,14 +1,14 @@
 //! `runnel wasm run`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
 use runnel_wasm::{Guest, GuestOptions, Manifest};
 
-use super::compiler;
+use super::{compiler, control};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -21,17 +21,8 @@ pub struct Args {
     #[arg(value_hint = ValueHint::FilePath)]
     node: PathBuf,
 
-    /// What the node may do, in TOML [default: NODE.toml if there is one, or what the node was compiled with]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    manifest: Option<PathBuf>,
-
-    /// Allow all names of topics, services and actions, with the default limits
-    #[arg(long, conflicts_with = "manifest")]
-    allow_all: bool,
-
-    /// Run a module by the interpreter, which needs no machine code of this processor
-    #[arg(long)]
-    interpreter: bool,
+    #[command(flatten)]
+    running: Running,
 
     /// In ROS 1 [default: RUNNEL_GRAPHS, or ROS 1]
     #[arg(long, conflicts_with_all = ["ros2", "both"])]
@@ -50,33 +41,94 @@ pub struct Args {
     arguments: Vec<String>,
 }
 
+/// How a node runs.
+#[derive(Debug, clap::Args)]
+pub struct Running {
+    /// What the node may do, in TOML [default: NODE.toml if there is one, or what the node was compiled with]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    manifest: Option<PathBuf>,
+
+    /// Allow all names of topics, services and actions, with the default limits
+    #[arg(long, conflicts_with = "manifest")]
+    allow_all: bool,
+
+    /// Run a module by the interpreter, which needs no machine code of this processor
+    #[arg(long)]
+    interpreter: bool,
+}
+
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let target = if args.interpreter { Target::interpreter() } else { Target::host() };
-    if args.interpreter && !compiler::is_module(&args.node)? {
-        let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
-        return Err(CliError::Usage(format!("{why} {target}")));
-    }
-    let program = compiler::load(&args.node, target)?;
+    let program = compiler::load(&args.node, args.running.target(&args.node)?)?;
     // The flags for the graphs are among the arguments of the process.
     let context = Context::with_options(ContextOptions::from_args()?)?;
+    let process = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let ros_arguments = ros_arguments(process.collect(), &context);
     let name = args.node.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let options = GuestOptions {
-        manifest: manifest(args)?,
-        library: Some(cli.types()?.into_library()),
-        arguments: [vec![name], args.arguments.clone()].concat(),
-    };
-    let guest = Guest::new(&program, context, options).map_err(CliError::failed)?;
+    let arguments = [vec![name], args.arguments.clone()].concat();
+    let options = args.running.options(&args.node, arguments, ros_arguments, cli)?;
+    run_guest(Guest::new(&program, context, options).map_err(CliError::failed)?)
+}
+
+/// Runs a guest until it ends.
+///
+/// # Errors
+/// Why it ended.
+pub fn run_guest(guest: Guest) -> Result<(), CliError> {
+    let _served = control::serve(&guest.control());
     guest.run().map(|_| ()).map_err(CliError::failed)
 }
 
-/// The manifest that is used in place of the program's own.
-fn manifest(args: &Args) -> Result<Option<Manifest>, CliError> {
-    if args.allow_all {
-        return Ok(Some(Manifest::allowing_all_names()));
+/// Those of all arguments that are for ROS: the context has the others, but for the flags of graphs.
+pub fn ros_arguments(all: Vec<String>, context: &Context) -> Vec<String> {
+    let mut others = context.arguments().iter().peekable();
+    let is_flag = |argument: &str| ["--ros1", "--ros2", "--both"].contains(&argument);
+    let is_for_ros = |argument: &String| others.next_if_eq(&argument).is_none() && !is_flag(argument);
+    all.into_iter().filter(is_for_ros).collect()
+}
+
+impl Running {
+    /// For what a module is compiled.
+    ///
+    /// # Errors
+    /// If the interpreter is to run a node that is compiled already.
+    pub fn target(&self, node: &Path) -> Result<Target, CliError> {
+        let target = if self.interpreter { Target::interpreter() } else { Target::host() };
+        if self.interpreter && !compiler::is_module(node)? {
+            let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
+            return Err(CliError::Usage(format!("{why} {target}")));
+        }
+        Ok(target)
     }
-    let usual = args.node.with_extension("toml");
-    let file = args.manifest.clone().or_else(|| Some(usual).filter(|file| file.exists()));
-    file.map(|file| read(&file)).transpose()
+
+    /// The options of the guest.
+    ///
+    /// # Errors
+    /// If the manifest or a definition of a type cannot be read.
+    pub fn options(
+        &self,
+        node: &Path,
+        arguments: Vec<String>,
+        ros_arguments: Vec<String>,
+        cli: &CliContext,
+    ) -> Result<GuestOptions, CliError> {
+        Ok(GuestOptions {
+            manifest: self.manifest(node)?,
+            library: Some(cli.types()?.into_library()),
+            arguments,
+            program: fs::canonicalize(node).unwrap_or_default(),
+            ros_arguments,
+        })
+    }
+
+    /// The manifest that is used in place of the program's own.
+    fn manifest(&self, node: &Path) -> Result<Option<Manifest>, CliError> {
+        if self.allow_all {
+            return Ok(Some(Manifest::allowing_all_names()));
+        }
+        let usual = node.with_extension("toml");
+        let file = self.manifest.clone().or_else(|| Some(usual).filter(|file| file.exists()));
+        file.map(|file| read(&file)).transpose()
+    }
 }
 
 fn read(file: &Path) -> Result<Manifest, CliError> {

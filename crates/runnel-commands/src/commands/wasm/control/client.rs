@@ -1,0 +1,111 @@
+//! The side of commands.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Answer, Request, folder};
+use crate::error::CliError;
+
+/// How long a process may take for its answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of the head of an answer.
+const LONGEST_HEAD: u64 = 1 << 20;
+
+/// A process that hosts a node.
+pub struct HostProcess {
+    socket: PathBuf,
+}
+
+/// The process of this user that hosts a node with this full name.
+///
+/// # Errors
+/// If there is none, or more than one.
+pub fn find(node: &str) -> Result<HostProcess, CliError> {
+    let mut all = Vec::new();
+    let mut found = Vec::new();
+    for socket in sockets() {
+        let process = HostProcess { socket };
+        let Ok(names) = process.nodes() else { continue };
+        if names.iter().any(|name| name == node) {
+            found.push(process);
+        }
+        all.extend(names);
+    }
+    all.sort();
+    match (found.len(), found.pop()) {
+        (1, Some(process)) => Ok(process),
+        (0, _) if all.is_empty() => Err(CliError::failed(format!(
+            "{node}: no node in WebAssembly of this user runs on this host. Try: runnel wasm run"
+        ))),
+        (0, _) => Err(CliError::failed(format!(
+            "{node}: no such node in WebAssembly runs on this host, but {}",
+            crate::output::listed(&all, 5)
+        ))),
+        (count, _) => Err(CliError::failed(format!("{node}: {count} processes host a node of this name"))),
+    }
+}
+
+fn sockets() -> Vec<PathBuf> {
+    let entries = folder().and_then(|folder| fs::read_dir(folder).ok());
+    entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+impl HostProcess {
+    fn nodes(&self) -> io::Result<Vec<String>> {
+        match self.ask(&Request::Nodes) {
+            Ok((Answer::Nodes(names), _)) => Ok(names),
+            Ok(_) => Err(ErrorKind::InvalidData.into()),
+            Err(error) => {
+                if error.kind() == ErrorKind::ConnectionRefused {
+                    // Its process was killed.
+                    _ = fs::remove_file(&self.socket);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The content of a checkpoint of the node, which ends with it or goes on.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn checkpoint(&self, ends: bool) -> Result<Vec<u8>, CliError> {
+        let failed = |error: io::Error| CliError::failed(format!("the process of the node: {error}"));
+        let (answer, mut rest) = self.ask(&Request::Checkpoint { ends }).map_err(failed)?;
+        match answer {
+            Answer::Checkpoint(length) => {
+                let mut content = Vec::new();
+                rest.by_ref().take(length).read_to_end(&mut content).map_err(failed)?;
+                if content.len() as u64 == length {
+                    Ok(content)
+                } else {
+                    Err(failed(ErrorKind::UnexpectedEof.into()))
+                }
+            }
+            Answer::Refused(why) => Err(CliError::failed(why)),
+            Answer::Nodes(_) => Err(failed(ErrorKind::InvalidData.into())),
+        }
+    }
+
+    fn ask(&self, request: &Request) -> io::Result<(Answer, BufReader<UnixStream>)> {
+        let mut stream = connect(&self.socket)?;
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        stream.write_all(&line)?;
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        reader.by_ref().take(LONGEST_HEAD).read_line(&mut head)?;
+        Ok((serde_json::from_str(&head)?, reader))
+    }
+}
+
+fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}

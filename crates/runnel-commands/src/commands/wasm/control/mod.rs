@@ -1,0 +1,49 @@
+//! Control of the nodes in WebAssembly that run on this host, by other processes of the same user.
+//!
+//! Each process that hosts nodes has a socket in a folder that only its user can enter. A request and the head of its answer
+//! are one line of JSON each; the content of a checkpoint follows the head.
+
+mod client;
+mod server;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+pub use client::find;
+pub use server::serve;
+
+use super::private_folder;
+
+/// What can be asked.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    /// The full names of the nodes.
+    Nodes,
+    /// A checkpoint. The node ends with it, or goes on.
+    Checkpoint { ends: bool },
+}
+
+/// The head of an answer.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Nodes(Vec<String>),
+    /// So many bytes of a checkpoint follow.
+    Checkpoint(u64),
+    Refused(String),
+}
+
+/// Where the sockets are: `$XDG_RUNTIME_DIR/runnel/wasm`, or `/tmp/runnel-UID/wasm`.
+fn folder() -> Option<PathBuf> {
+    let given = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    let parent = match given {
+        Some(folder) => Path::new(&folder).join("runnel"),
+        None => Path::new("/tmp").join(format!("runnel-{}", geteuid().as_raw())),
+    };
+    private_folder::create(&parent)?;
+    private_folder::create(&parent.join("wasm"))
+}
