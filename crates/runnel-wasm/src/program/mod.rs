@@ -87,11 +87,6 @@ impl Program {
         self.manifest.as_ref()
     }
 
-    pub fn checkpoint_refusal(&self) -> Option<&str> {
-        let is_instrumented = self.module.get_export("asyncify_start_unwind").is_some();
-        (!is_instrumented).then_some("it is not compiled for checkpoints")
-    }
-
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
