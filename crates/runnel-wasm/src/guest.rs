@@ -160,7 +160,7 @@ impl Guest {
         let ended = self.run_main();
         let host = self.store.data_mut();
         host.pace.end();
-        drop(host.pace.take_checkpoint_request());
+        host.pace.refuse_checkpoints();
         host.console.flush();
         host.entities.close_all();
         host.context.shutdown();
@@ -266,9 +266,7 @@ impl GuestControl {
             return Err(refused(why));
         }
         let (reply, answer) = mpsc::channel();
-        if !self.signals.checkpoints.add(Request { reply, ends }) {
-            return Err(refused("another checkpoint of it is in progress"));
-        }
+        self.signals.checkpoints.add(Request { reply, ends }).map_err(refused)?;
         self.engine.inner().increment_epoch();
         self.context.executor().waker().wake();
         match answer.recv_timeout(timeout) {

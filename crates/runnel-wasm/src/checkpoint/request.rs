@@ -9,7 +9,16 @@ use super::Checkpoint;
 #[derive(Default)]
 pub struct Requests {
     is_waiting: AtomicBool,
-    request: Mutex<Option<Request>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    None,
+    Waiting(Request),
+    /// The guest has ended.
+    Closed,
 }
 
 pub struct Request {
@@ -19,15 +28,19 @@ pub struct Request {
 }
 
 impl Requests {
-    /// False if there is one already.
-    pub fn add(&self, request: Request) -> bool {
-        let mut place = self.place();
-        let is_free = place.is_none();
-        if is_free {
-            *place = Some(request);
-            self.is_waiting.store(true, Ordering::SeqCst);
+    /// Adds a request, which the guest answers.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn add(&self, request: Request) -> Result<(), &'static str> {
+        let mut state = self.state();
+        match *state {
+            State::Waiting(_) => return Err("another checkpoint of it is in progress"),
+            State::Closed => return Err("it has ended"),
+            State::None => *state = State::Waiting(request),
         }
-        is_free
+        self.is_waiting.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
     pub fn is_waiting(&self) -> bool {
@@ -35,12 +48,27 @@ impl Requests {
     }
 
     pub fn take(&self) -> Option<Request> {
-        let mut place = self.place();
-        self.is_waiting.store(false, Ordering::SeqCst);
-        place.take()
+        let mut state = self.state();
+        match *state {
+            State::Waiting(_) => self.end(&mut state, State::None),
+            State::None | State::Closed => None,
+        }
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Request>> {
-        self.request.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Refuses the request that waits, and all further ones.
+    pub fn close(&self) {
+        self.end(&mut self.state(), State::Closed);
+    }
+
+    fn end(&self, state: &mut State, next: State) -> Option<Request> {
+        self.is_waiting.store(false, Ordering::SeqCst);
+        match std::mem::replace(state, next) {
+            State::Waiting(request) => Some(request),
+            State::None | State::Closed => None,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -119,6 +119,11 @@ impl Pace {
         self.signals.checkpoints.take()
     }
 
+    /// The guest has ended: there are no checkpoints of it any more.
+    pub fn refuse_checkpoints(&self) {
+        self.signals.checkpoints.close();
+    }
+
     /// Begins to run.
     pub fn run(&mut self) {
         self.signals.slice.fetch_add(1, Ordering::SeqCst);

@@ -67,11 +67,11 @@ const PRIMES: &str = r#"(module
       (loop $next
         (local.set $count (i32.add (local.get $count) (call $is_prime (local.get $number))))
         (local.set $number (i32.add (local.get $number) (i32.const 1)))
-        (br_if $next (i32.lt_s (local.get $number) (i32.const 20000))))
+        (br_if $next (i32.lt_s (local.get $number) (i32.const 8000))))
       (call $exit (i32.rem_s (local.get $count) (i32.const 100)))))"#;
 
-/// There are 2262 primes below 20 000.
-const PRIMES_BELOW_20000: i32 = 62;
+/// There are 1007 primes below 8000.
+const PRIMES_BELOW_8000: i32 = 7;
 
 /// Sleeps for half a second, and ends with exit status 7.
 const SLEEPER: &str = r#"(module
@@ -217,7 +217,7 @@ fn loop_without_calls_of_the_host_is_checkpointed() {
     assert!(taken.contains("it has ended"), "{taken}");
     assert!(count > 3, "{count} checkpoints");
     let ended = guest.end();
-    assert!(matches!(ended, Err(GuestError::Exit(PRIMES_BELOW_20000))), "{ended:?}");
+    assert!(matches!(ended, Err(GuestError::Exit(PRIMES_BELOW_8000))), "{ended:?}");
 }
 
 #[test]
