@@ -25,7 +25,7 @@ pub const IMPORTS: &str = r#"
 pub fn program(text: &str) -> Program {
     let module = wat::parse_str(text).expect("the text is a module");
     let compiled = compile("test.wat", &module, &CompileOptions::default()).expect("it compiles");
-    Program::from_bytes("test.cwasm", &compiled).expect("it loads")
+    Program::from_bytes("test.cwasm", &compiled.file).expect("it loads")
 }
 
 /// A program whose main function has this body.
