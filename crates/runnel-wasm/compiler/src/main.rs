@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use runnel_wasm::program::{CompileOptions, Target, compile};
+use runnel_wasm::program::{Checkpoint, CompileOptions, Target, compile, instrument_only};
 
 /// Compiles a ROS node in WebAssembly ahead of time
 #[derive(Parser)]
@@ -28,6 +28,18 @@ struct Arguments {
     /// The compiled node [default: the module's name with .cwasm]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Fail if the node cannot be checkpointed: say what is missing, and compile nothing
+    #[arg(long)]
+    checkpoint: bool,
+    /// Compile a node that cannot be checkpointed: it is smaller, and its loops run faster
+    #[arg(long, conflicts_with = "checkpoint")]
+    no_checkpoint: bool,
+    /// Write the module that is made ready for checkpoints (.wasm), and do not compile it: several hosts compile it then
+    #[arg(long, requires = "output", conflicts_with_all = ["no_checkpoint", "target", "manifest", "no_manifest"])]
+    instrument_only: bool,
+    /// The program wasm-opt of Binaryen, which makes nodes ready for checkpoints [default: RUNNEL_WASM_OPT, or that of the search path]
+    #[arg(long, value_name = "PATH")]
+    wasm_opt: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -41,18 +53,39 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let name = arguments.module.display().to_string();
     let module = read(&arguments.module)?;
-    let module =
-        wat::parse_bytes(&module).map_err(|error| format!("{}: {error}", arguments.module.display()))?;
+    let module = wat::parse_bytes(&module).map_err(|error| format!("{name}: {error}"))?;
+    let options = options(arguments)?;
+    if arguments.instrument_only {
+        let output = arguments.output.as_ref().unwrap_or(&arguments.module);
+        return write(output, &instrument_only(&name, &module, &options)?);
+    }
+    let compiled = compile(&name, &module, &options)?;
+    if let Some(why) = compiled.checkpoint_refusal.filter(|_| !arguments.no_checkpoint) {
+        eprintln!("runnel-wasm-compile: {name}: compiled, but its node cannot be checkpointed: {why}");
+    }
+    let output = arguments.output.clone().unwrap_or_else(|| arguments.module.with_extension("cwasm"));
+    write(&output, &compiled.file)
+}
+
+fn options(arguments: &Arguments) -> Result<CompileOptions, String> {
     let usual = arguments.module.with_extension("toml");
     let usual = Some(usual).filter(|file| !arguments.no_manifest && file.exists());
     let manifest = arguments.manifest.clone().or(usual);
     let manifest =
         manifest.map(|file| fs::read_to_string(&file).map_err(|error| named(&file, &error))).transpose()?;
-    let options = CompileOptions { target: arguments.target.unwrap_or_else(Target::host), manifest };
-    let compiled = compile(&arguments.module.display().to_string(), &module, &options)?;
-    let output = arguments.output.clone().unwrap_or_else(|| arguments.module.with_extension("cwasm"));
-    Ok(fs::write(&output, compiled).map_err(|error| named(&output, &error))?)
+    let checkpoint = match (arguments.checkpoint, arguments.no_checkpoint) {
+        (true, _) => Checkpoint::Required,
+        (_, true) => Checkpoint::Off,
+        _ => Checkpoint::IfPossible,
+    };
+    let target = arguments.target.unwrap_or_else(Target::host);
+    Ok(CompileOptions { target, manifest, checkpoint, wasm_opt: arguments.wasm_opt.clone() })
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Box<dyn Error>> {
+    Ok(fs::write(path, content).map_err(|error| named(path, &error))?)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

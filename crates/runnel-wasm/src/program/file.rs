@@ -1,7 +1,7 @@
 //! The files of compiled nodes.
 //!
 //! A file is what the engine writes, an ELF object, followed by a trailer: a text in TOML (the target, the hash of the
-//! module, and the manifest if there is one), its length in four bytes, the format's version in four bytes, and eight bytes
+//! module, why its node cannot be checkpointed if it cannot, and the manifest if there is one), its length in four bytes, the format's version in four bytes, and eight bytes
 //! that are the same in each file. Numbers are little-endian.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use super::engine::Target;
 use crate::manifest::Manifest;
 
 const MAGIC: &[u8; 8] = b"runnelwa";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Longest text of a trailer.
 const LONGEST: usize = 1 << 20;
 
@@ -60,12 +60,15 @@ pub struct Trailer {
     pub hash: ModuleHash,
     /// What the node may do.
     pub manifest: Option<Manifest>,
+    /// Why the node cannot be checkpointed.
+    pub checkpoint_refusal: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Text {
     target: String,
     module: String,
+    checkpoint: Option<String>,
     manifest: Option<String>,
 }
 
@@ -104,7 +107,7 @@ impl Trailer {
         let hash = ModuleHash::parse(&text.module).ok_or("the hash in its description is damaged")?;
         let manifest = text.manifest.map(|manifest| Manifest::parse(&manifest)).transpose();
         let manifest = manifest.map_err(|error| format!("its manifest: {error}"))?;
-        Ok(Self { target, hash, manifest })
+        Ok(Self { target, hash, manifest, checkpoint_refusal: text.checkpoint })
     }
 }
 
@@ -115,10 +118,12 @@ pub fn append_trailer(
     target: Target,
     hash: ModuleHash,
     manifest: Option<&str>,
+    checkpoint_refusal: Option<&str>,
 ) -> Result<(), String> {
     let text = Text {
         target: target.name().to_owned(),
         module: hash.to_string(),
+        checkpoint: checkpoint_refusal.map(str::to_owned),
         manifest: manifest.map(str::to_owned),
     };
     let text = toml::to_string(&text).map_err(|error| error.to_string())?;

@@ -4,15 +4,19 @@
 mod compile;
 mod engine;
 mod file;
+#[cfg(feature = "compile")]
+mod instrument;
+mod wasm_opt;
 
 use std::fs;
 use std::path::Path;
 
 #[cfg(feature = "compile")]
-pub use compile::{CompileOptions, compile};
+pub use compile::{Checkpoint, CompileOptions, Compiled, compile, instrument_only};
 pub use engine::{Engine, Target};
 pub use file::ModuleHash;
 use file::Trailer;
+pub use wasm_opt::find as find_wasm_opt;
 
 use crate::error::GuestError;
 use crate::manifest::Manifest;
@@ -27,6 +31,7 @@ pub struct Program {
     module: wasmtime::Module,
     hash: ModuleHash,
     manifest: Option<Manifest>,
+    checkpoint_refusal: Option<String>,
 }
 
 impl Program {
@@ -69,7 +74,8 @@ impl Program {
             name: name.clone(),
             why: format!("it cannot be loaded: {error:#}. Compile the module again with this version"),
         })?;
-        Ok(Self { name, engine, module, hash: trailer.hash, manifest: trailer.manifest })
+        let Trailer { hash, manifest, checkpoint_refusal, .. } = trailer;
+        Ok(Self { name, engine, module, hash, manifest, checkpoint_refusal })
     }
 
     /// The file, or the name that it was given.
@@ -77,7 +83,7 @@ impl Program {
         &self.name
     }
 
-    /// The hash of the WebAssembly module that it was compiled from.
+    /// The hash of the WebAssembly module that it was compiled from: the instrumented one, if it can be checkpointed.
     pub fn hash(&self) -> ModuleHash {
         self.hash
     }
@@ -85,6 +91,11 @@ impl Program {
     /// The manifest that it was compiled with.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
+    }
+
+    /// Why its node cannot be checkpointed. `None` if it can.
+    pub fn checkpoint_refusal(&self) -> Option<&str> {
+        self.checkpoint_refusal.as_deref()
     }
 
     pub(crate) fn engine(&self) -> &Engine {

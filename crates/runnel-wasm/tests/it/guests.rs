@@ -31,7 +31,7 @@ pub fn program_for(target: Target, text: &str) -> Program {
     let module = wat::parse_str(text).expect("the text is a module");
     let options = CompileOptions { target, ..CompileOptions::default() };
     let compiled = compile("test.wat", &module, &options).expect("it compiles");
-    Program::from_bytes("test.cwasm", &compiled).expect("it loads")
+    Program::from_bytes("test.cwasm", &compiled.file).expect("it loads")
 }
 
 /// A program whose main function has this body.

@@ -203,7 +203,8 @@ fn nodes_have_the_names_that_the_manifest_allows() {
 
 #[test]
 fn tables_are_limited() {
-    let program =
-        program(r#"(module (table 70000 funcref) (memory (export "memory") 1) (func (export "_start")))"#);
+    let program = program(
+        r#"(module (table (export "table") 70000 funcref) (memory (export "memory") 1) (func (export "_start")))"#,
+    );
     assert!(run(&program, Manifest::default()).is_err());
 }

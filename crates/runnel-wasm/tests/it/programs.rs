@@ -1,7 +1,7 @@
 //! Files of compiled nodes.
 
 use runnel::{Context, ContextOptions};
-use runnel_wasm::program::{CompileOptions, ModuleHash, Target, compile};
+use runnel_wasm::program::{Checkpoint, CompileOptions, ModuleHash, Target, compile};
 use runnel_wasm::{Guest, GuestError, GuestOptions, Manifest, Program};
 
 use crate::guests::{program, with_main};
@@ -11,7 +11,7 @@ fn module() -> Vec<u8> {
 }
 
 fn compiled(options: &CompileOptions) -> Vec<u8> {
-    compile("node.wasm", &module(), options).unwrap()
+    compile("node.wasm", &module(), options).unwrap().file
 }
 
 fn context() -> Context {
@@ -25,7 +25,8 @@ fn why<T>(refused: Result<T, GuestError>) -> String {
 #[test]
 fn program_knows_its_module_and_its_manifest() {
     let manifest = "publish = [\"chatter\"]";
-    let options = CompileOptions { manifest: Some(manifest.to_owned()), ..CompileOptions::default() };
+    let manifest_only = CompileOptions { manifest: Some(manifest.to_owned()), ..CompileOptions::default() };
+    let options = CompileOptions { checkpoint: Checkpoint::Off, ..manifest_only };
     let program = Program::from_bytes("node", &compiled(&options)).unwrap();
     assert_eq!(program.hash(), ModuleHash::of(&module()));
     assert_eq!(program.manifest(), Some(&Manifest::parse(manifest).unwrap()));
@@ -90,7 +91,7 @@ fn guest_without_a_manifest_is_refused() {
 #[test]
 fn unknown_import_is_named() {
     let program = program(
-        r#"(module (import "env" "abort" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
+        r#"(module (import "env" "abort" (func $abort)) (memory (export "memory") 1) (func (export "_start") (call $abort)))"#,
     );
     let options = GuestOptions { manifest: Some(Manifest::default()), ..GuestOptions::default() };
     let why = why(Guest::new(&program, context(), options));
