@@ -28,6 +28,6 @@ mod wasi;
 
 pub use checkpoint::Checkpoint;
 pub use error::GuestError;
-pub use guest::{Ended, Guest, GuestControl, GuestOptions};
+pub use guest::{Ended, Guest, GuestControl, GuestOptions, SuspendedGuest};
 pub use manifest::Manifest;
 pub use program::{Engine, Program};

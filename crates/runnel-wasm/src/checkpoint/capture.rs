@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use runnel::ParameterValue;
 use wasmtime::Store;
 
-use super::state::{EntityState, ParameterState, Progress, State, Suspended};
+use super::state::{EntityData, EntityState, ParameterState, State, Suspended};
 use super::{Checkpoint, MemoryImage};
 use crate::host::{Description, Entity, Host, NodeEntity};
 use crate::imports::encode_parameter;
@@ -49,20 +49,20 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
 }
 
 fn entity_state((entity, description): (&Entity, &Description)) -> Result<EntityState, String> {
-    let progress = match entity {
-        Entity::Node(node) => Progress::Parameters(parameters(node)?),
+    let data = match entity {
+        Entity::Node(node) => EntityData::Parameters(parameters(node)?),
         Entity::Publisher(publisher) => match &publisher.kept {
-            Some(kept) => Progress::Kept(kept.messages().map(<[u8]>::to_vec).collect()),
-            None => Progress::None,
+            Some(kept) => EntityData::Kept(kept.messages().map(<[u8]>::to_vec).collect()),
+            None => EntityData::None,
         },
-        Entity::Subscription(subscription) => Progress::Received(subscription.received.all()),
-        Entity::Timer(timer) => Progress::Left(timer.time_until_next().map(|left| left.as_nanos() as u64)),
+        Entity::Subscription(subscription) => EntityData::Received(subscription.received.all()),
+        Entity::Timer(timer) => EntityData::Left(timer.time_until_next().map(|left| left.as_nanos() as u64)),
         Entity::Client(_)
         | Entity::Service { .. }
         | Entity::ActionClient(_)
-        | Entity::ActionServer { .. } => Progress::None,
+        | Entity::ActionServer { .. } => EntityData::None,
     };
-    Ok(EntityState { description: description.clone(), progress })
+    Ok(EntityState { description: description.clone(), data })
 }
 
 fn parameters(node: &NodeEntity) -> Result<Vec<ParameterState>, String> {

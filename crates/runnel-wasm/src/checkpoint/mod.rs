@@ -26,7 +26,7 @@ use std::path::Path;
 
 pub use capture::capture;
 pub use image::MemoryImage;
-pub use request::{Request, Requests};
+pub use request::{Decision, Request, Requests};
 pub use restore::restore_entities;
 pub use stack::{BUFFER, Stack, Suspension, other_function, resume, suspend};
 pub use state::{Sleep, State, Suspended, Wait};

@@ -1,7 +1,9 @@
 //! A checkpoint that another thread asks for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::Checkpoint;
 
@@ -22,9 +24,42 @@ enum State {
 }
 
 pub struct Request {
-    pub reply: mpsc::Sender<Result<Checkpoint, String>>,
-    /// The guest ends with the checkpoint.
-    pub ends: bool,
+    reply: mpsc::Sender<Result<Checkpoint, String>>,
+    decision: mpsc::Receiver<Decision>,
+}
+
+/// What becomes of a suspended guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    GoOn,
+    End,
+}
+
+/// The side of the thread that asks.
+pub struct Asked {
+    pub answer: mpsc::Receiver<Result<Checkpoint, String>>,
+    pub decide: mpsc::Sender<Decision>,
+}
+
+/// How often a suspended guest checks whether it is stopped.
+const CHECK: Duration = Duration::from_millis(20);
+
+impl Request {
+    /// Gives the checkpoint to the one who asked, who decides what becomes of the guest. It goes on if that one is gone.
+    pub fn answer(self, checkpoint: Result<Checkpoint, String>, is_stopped: impl Fn() -> bool) -> Decision {
+        let failed = checkpoint.is_err();
+        if self.reply.send(checkpoint).is_err() || failed {
+            return Decision::GoOn;
+        }
+        loop {
+            match self.decision.recv_timeout(CHECK) {
+                Ok(decision) => return decision,
+                Err(RecvTimeoutError::Disconnected) => return Decision::GoOn,
+                Err(RecvTimeoutError::Timeout) if is_stopped() => return Decision::End,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
 }
 
 impl Requests {
@@ -32,15 +67,17 @@ impl Requests {
     ///
     /// # Errors
     /// Why it does not.
-    pub fn add(&self, request: Request) -> Result<(), &'static str> {
+    pub fn add(&self) -> Result<Asked, &'static str> {
+        let (reply, answer) = mpsc::channel();
+        let (decide, decision) = mpsc::channel();
         let mut state = self.state();
         match *state {
             State::Waiting(_) => return Err("another checkpoint of it is in progress"),
             State::Closed => return Err("it has ended"),
-            State::None => *state = State::Waiting(request),
+            State::None => *state = State::Waiting(Request { reply, decision }),
         }
         self.is_waiting.store(true, Ordering::SeqCst);
-        Ok(())
+        Ok(Asked { answer, decide })
     }
 
     pub fn is_waiting(&self) -> bool {

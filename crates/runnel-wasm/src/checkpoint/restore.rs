@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::state::{ParameterState, Progress, State};
+use super::state::{EntityData, ParameterState, State};
 use crate::host::{Entity, Event, EventKind, GuestClock, Host};
 use crate::imports::{create, restore_parameter};
 use crate::refusal::{Refusal, Refused};
@@ -18,7 +18,7 @@ pub fn restore_entities(host: &mut Host, state: &State) -> Result<(), String> {
             None => host.entities.skip().map_err(named)?,
             Some(entity) => {
                 let handle = create(host, entity.description.clone()).map_err(named)?;
-                restore_progress(host, handle as u32, &entity.progress).map_err(named)?;
+                restore_data(host, handle as u32, &entity.data).map_err(named)?;
             }
         }
     }
@@ -46,26 +46,26 @@ fn is_still_valid(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Request | EventKind::GoalRequest | EventKind::CancelRequest)
 }
 
-fn restore_progress(host: &mut Host, handle: u32, progress: &Progress) -> Result<(), Refusal> {
-    match progress {
-        Progress::None => {}
-        Progress::Parameters(parameters) => {
+fn restore_data(host: &mut Host, handle: u32, data: &EntityData) -> Result<(), Refusal> {
+    match data {
+        EntityData::None => {}
+        EntityData::Parameters(parameters) => {
             parameters.iter().try_for_each(|ParameterState { name, value, is_read_only }| {
                 restore_parameter(host, handle, name, (value, *is_read_only))
             })?;
         }
-        Progress::Kept(messages) => {
+        EntityData::Kept(messages) => {
             let publisher = host.entities.publisher(handle)?;
             for message in messages {
                 publisher.publish(message)?;
             }
         }
-        Progress::Received(numbers) => match host.entities.get(handle) {
+        EntityData::Received(numbers) => match host.entities.get(handle) {
             Some(Entity::Subscription(subscription)) => subscription.received.restore(numbers),
             _ => return Err(Refusal::no_such_handle(handle, "subscription")),
         },
-        Progress::Left(Some(left)) => host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left)),
-        Progress::Left(None) => host.entities.timer(handle)?.cancel(),
+        EntityData::Left(Some(left)) => host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left)),
+        EntityData::Left(None) => host.entities.timer(handle)?.cancel(),
     }
     Ok(())
 }

@@ -46,11 +46,11 @@ pub enum GraphsState {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EntityState {
     pub description: Description,
-    pub progress: Progress,
+    pub data: EntityData,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-pub enum Progress {
+pub enum EntityData {
     None,
     /// A node's parameters.
     Parameters(Vec<ParameterState>),

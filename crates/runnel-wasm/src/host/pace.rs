@@ -167,7 +167,8 @@ impl Pace {
         let Some(share) = &mut self.share else { return Ok(()) };
         loop {
             let debt = share.debt_at(clock::monotonic(), clock::thread_time());
-            if debt.is_zero() {
+            // A guest that is suspended rests later.
+            if debt.is_zero() || self.signals.checkpoints.is_waiting() {
                 return Ok(());
             }
             if self.signals.is_stopped() {

@@ -96,7 +96,8 @@ fn for_both_engines(text: &str) -> [Program; 2] {
 }
 
 fn checkpoint(guest: &Running, ends: bool) -> Checkpoint {
-    let taken = guest.control.checkpoint(TIMEOUT, ends).expect("it is checkpointed");
+    let suspended = guest.control.suspend(TIMEOUT).expect("it is suspended");
+    let taken = if ends { suspended.end() } else { suspended.go_on() };
     // What others get is the content of the file.
     Checkpoint::from_bytes(&taken.to_bytes()).expect("it can be read")
 }
@@ -203,8 +204,9 @@ fn loop_without_calls_of_the_host_is_checkpointed() {
     let mut guest = start(&programs[0], unlimited());
     let mut count = 0;
     let taken = loop {
-        match guest.control.checkpoint(TIMEOUT, true) {
-            Ok(taken) => {
+        match guest.control.suspend(TIMEOUT) {
+            Ok(suspended) => {
+                let taken = suspended.end();
                 count += 1;
                 assert_eq!(guest.end().unwrap(), Ended::Stopped);
                 guest = start_from(&taken, &programs[count % 2], unlimited(), context(Graphs::Ros1));
@@ -237,6 +239,24 @@ fn taken() -> (Checkpoint, Program) {
     let taken = checkpoint(&guest, true);
     assert_eq!(guest.end().unwrap(), Ended::Stopped);
     (taken, program)
+}
+
+#[test]
+fn suspended_guest_waits_for_the_decision() {
+    let (native, program) = (Native::new(), program(ADDER));
+    let guest = start_in(&program, unlimited(), context(Graphs::Ros2));
+    native.wait_for_guest();
+    let suspended = guest.control.suspend(TIMEOUT).unwrap();
+    let error = guest.control.suspend(TIMEOUT).err().map(|error| error.to_string());
+    assert!(error.is_none_or(|error| error.contains("in progress")), "there is one at a time");
+    native.send(4);
+    assert!(native.received.recv_timeout(Duration::from_millis(200)).is_err(), "it does not run");
+    drop(suspended);
+    assert_eq!(native.next_sum(), 4, "it goes on, and has missed nothing");
+    let suspended = guest.control.suspend(TIMEOUT).unwrap();
+    guest.control.stop();
+    assert_eq!(guest.end().unwrap(), Ended::Stopped, "it can be stopped meanwhile");
+    drop(suspended);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `runnel wasm checkpoint`.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use serde_json::json;
@@ -29,20 +30,19 @@ pub struct Args {
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let node = cli.resolve(&args.node)?;
     let named = |error: &std::io::Error| CliError::failed(format!("{}: {error}", args.output.display()));
-    // A node that ends must not be lost because the file cannot be written.
     let folder = args.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::Builder::new()
-        .prefix(".runnel-")
-        .tempfile_in(folder.unwrap_or(".".as_ref()))
-        .map_err(|error| named(&error))?;
-    let content = control::find(&node)?.checkpoint(args.stop)?;
-    std::io::Write::write_all(&mut file, &content)
-        .and_then(|()| file.as_file().sync_all())
-        .map_err(|error| named(&error))?;
-    file.persist(&args.output).map_err(|error| named(&error.error))?;
+    let write = |content: &[u8]| {
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut file =
+            tempfile::Builder::new().prefix(".runnel-").tempfile_in(folder).map_err(|error| named(&error))?;
+        file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(|error| named(&error))?;
+        file.persist(&args.output).map_err(|error| named(&error.error))?;
+        Ok(content.len())
+    };
+    let bytes = control::find(&node)?.checkpoint(args.stop, write)?;
     let path = args.output.display().to_string();
     cli.output.answer(
-        || format!("{node}: {} bytes in {path}", content.len()),
-        || json!({ "node": node, "file": path, "bytes": content.len() }),
+        || format!("{node}: {bytes} bytes in {path}"),
+        || json!({ "node": node, "file": path, "bytes": bytes }),
     )
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Answer, Request, folder};
+use super::{Answer, KEPT, Request, folder};
 use crate::error::CliError;
 
 /// How long a process may take for its answer.
@@ -69,26 +69,32 @@ impl HostProcess {
         }
     }
 
-    /// The content of a checkpoint of the node, which ends with it or goes on.
+    /// Gives the content of a checkpoint of the node to `keep`. The node goes on, or ends with it unless `keep` fails.
     ///
     /// # Errors
-    /// Why there is none.
-    pub fn checkpoint(&self, ends: bool) -> Result<Vec<u8>, CliError> {
+    /// Why there is none, or that of `keep`.
+    pub fn checkpoint<T>(
+        &self,
+        ends: bool,
+        keep: impl FnOnce(&[u8]) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         let failed = |error: io::Error| CliError::failed(format!("the process of the node: {error}"));
         let (answer, mut rest) = self.ask(&Request::Checkpoint { ends }).map_err(failed)?;
-        match answer {
-            Answer::Checkpoint(length) => {
-                let mut content = Vec::new();
-                rest.by_ref().take(length).read_to_end(&mut content).map_err(failed)?;
-                if content.len() as u64 == length {
-                    Ok(content)
-                } else {
-                    Err(failed(ErrorKind::UnexpectedEof.into()))
-                }
-            }
-            Answer::Refused(why) => Err(CliError::failed(why)),
-            Answer::Nodes(_) => Err(failed(ErrorKind::InvalidData.into())),
+        let length = match answer {
+            Answer::Checkpoint(length) => length,
+            Answer::Refused(why) => return Err(CliError::failed(why)),
+            Answer::Nodes(_) => return Err(failed(ErrorKind::InvalidData.into())),
+        };
+        let mut content = Vec::new();
+        rest.by_ref().take(length).read_to_end(&mut content).map_err(failed)?;
+        if content.len() as u64 != length {
+            return Err(failed(ErrorKind::UnexpectedEof.into()));
         }
+        let kept = keep(&content)?;
+        if ends {
+            rest.get_mut().write_all(KEPT.as_bytes()).map_err(failed)?;
+        }
+        Ok(kept)
     }
 
     fn ask(&self, request: &Request) -> io::Result<(Answer, BufReader<UnixStream>)> {

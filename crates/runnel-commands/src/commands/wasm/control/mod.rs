@@ -37,6 +37,9 @@ enum Answer {
     Refused(String),
 }
 
+/// The line by which a client says that it has kept the checkpoint of a node that ends with it.
+const KEPT: &str = "kept\n";
+
 /// Where the sockets are: `$XDG_RUNTIME_DIR/runnel/wasm`, or `/tmp/runnel-UID/wasm`.
 fn folder() -> Option<PathBuf> {
     let given = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use runnel_wasm::GuestControl;
+use runnel_wasm::{Checkpoint, GuestControl, SuspendedGuest};
 
-use super::{Answer, Request, folder};
+use super::{Answer, KEPT, Request, folder};
 
 /// How long a node may take until it can be suspended.
 const SUSPENDING: Duration = Duration::from_secs(20);
@@ -54,15 +54,30 @@ fn answer(control: &GuestControl, client: UnixStream) -> io::Result<()> {
     BufReader::new((&client).take(LONGEST)).read_line(&mut line)?;
     match serde_json::from_str(&line) {
         Ok(Request::Nodes) => reply(&client, &Answer::Nodes(control.node_names()), &[]),
-        Ok(Request::Checkpoint { ends }) => match control.checkpoint(SUSPENDING, ends) {
-            Ok(taken) => {
-                let bytes = taken.to_bytes();
-                reply(&client, &Answer::Checkpoint(bytes.len() as u64), &bytes)
-            }
+        Ok(Request::Checkpoint { ends }) => match control.suspend(SUSPENDING) {
+            Ok(suspended) => send(client, suspended, ends),
             Err(error) => reply(&client, &Answer::Refused(error.to_string()), &[]),
         },
         Err(error) => reply(&client, &Answer::Refused(format!("the request is not valid: {error}")), &[]),
     }
+}
+
+/// Sends a checkpoint. A node that ends with it ends once the client has kept it.
+fn send(client: UnixStream, suspended: SuspendedGuest, ends: bool) -> io::Result<()> {
+    let send = |checkpoint: &Checkpoint| {
+        let bytes = checkpoint.to_bytes();
+        reply(&client, &Answer::Checkpoint(bytes.len() as u64), &bytes)
+    };
+    if !ends {
+        return send(&suspended.go_on());
+    }
+    send(suspended.checkpoint())?;
+    let mut kept = String::new();
+    BufReader::new((&client).take(LONGEST)).read_line(&mut kept)?;
+    if kept == KEPT {
+        drop(suspended.end());
+    }
+    Ok(())
 }
 
 fn reply(mut client: &UnixStream, answer: &Answer, content: &[u8]) -> io::Result<()> {

@@ -1,24 +1,25 @@
 //! A node that runs.
 
+mod control;
+mod ended;
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
+pub use control::{GuestControl, SuspendedGuest};
+pub use ended::Ended;
+use ended::end;
 use runnel::Context;
-use runnel::core::sanitize;
 use runnel::core::schema::Library;
-use wasmtime::{InstancePre, Linker, Store, Trap, UpdateDeadline, WasmBacktrace};
+use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
 use crate::checkpoint::{
-    BUFFER, Checkpoint, Request, Stack, Suspended, Suspension, capture, restore_entities,
+    BUFFER, Checkpoint, Decision, Stack, Suspended, Suspension, capture, restore_entities,
 };
 use crate::error::GuestError;
 use crate::host::{Host, Signals, Watchdog};
 use crate::manifest::Manifest;
-use crate::program::{Engine, ModuleHash, Program};
-use crate::refusal::Stopped;
-use crate::wasi::Exit;
+use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
 
 /// How a guest is run.
@@ -45,26 +46,6 @@ pub struct Guest {
     /// Where the guest begins, if not at its main function.
     checkpoint: Option<Box<Checkpoint>>,
     control: GuestControl,
-}
-
-/// Controls a guest from any thread.
-#[derive(Clone)]
-pub struct GuestControl {
-    name: String,
-    signals: Arc<Signals>,
-    context: Context,
-    engine: Engine,
-    /// Why there are no checkpoints of it.
-    checkpoint_refusal: Option<String>,
-}
-
-/// How a guest has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself.
-    Returned,
-    /// By [`GuestControl::stop`].
-    Stopped,
 }
 
 impl Guest {
@@ -206,19 +187,18 @@ impl Guest {
         let store = &mut self.store;
         let Some(stack) = store.data().stack.clone() else { return Ok(false) };
         stack.end_unwinding(store)?;
-        let mut ends = false;
+        let mut decision = Decision::GoOn;
         if let Some(request) = store.data().pace.take_checkpoint_request() {
             // What has arrived belongs to the node.
             store.data().executor.spin_some()?;
             let captured = capture(store, self.module, at);
-            ends = request.ends && captured.is_ok();
-            // One who has waited for too long is gone.
-            _ = request.reply.send(captured);
+            let pace = &mut store.data_mut().pace;
+            decision = pace.pause(|| request.answer(captured, || self.control.is_ending()));
         }
-        if !ends {
+        if decision == Decision::GoOn {
             stack.begin_rewinding(store, at)?;
         }
-        Ok(ends)
+        Ok(decision == Decision::End)
     }
 }
 
@@ -236,92 +216,10 @@ fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(),
     stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))
 }
 
-impl GuestControl {
-    /// The full names of its nodes.
-    pub fn node_names(&self) -> Vec<String> {
-        self.signals.node_names.all()
-    }
-
-    /// Asks the guest to end: it gets the event `shutdown`.
-    pub fn shutdown(&self) {
-        self.context.shutdown();
-    }
-
-    /// Ends the guest at once, whatever it does.
-    pub fn stop(&self) {
-        self.signals.stop();
-        self.engine.inner().increment_epoch();
-        self.context.shutdown();
-    }
-
-    /// The node at one instant: where it waits, sleeps or runs a loop, whichever it does next. It goes on then, or ends if
-    /// `ends` is true.
-    ///
-    /// # Errors
-    /// If its program cannot be checkpointed, if there is another checkpoint at the same time, if the node has ended, or if it
-    /// does none of these within `timeout`.
-    pub fn checkpoint(&self, timeout: Duration, ends: bool) -> Result<Checkpoint, GuestError> {
-        let refused = |why: &str| GuestError::Checkpoint { name: self.name.clone(), why: why.to_owned() };
-        if let Some(why) = &self.checkpoint_refusal {
-            return Err(refused(why));
-        }
-        let (reply, answer) = mpsc::channel();
-        self.signals.checkpoints.add(Request { reply, ends }).map_err(refused)?;
-        self.engine.inner().increment_epoch();
-        self.context.executor().waker().wake();
-        match answer.recv_timeout(timeout) {
-            Ok(captured) => captured.map_err(|why| refused(&why)),
-            Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
-            Err(RecvTimeoutError::Timeout) => {
-                self.signals.checkpoints.take();
-                Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
-            }
-        }
-    }
-}
-
 /// Links a module to the functions of the host.
 fn link(program: &Program) -> wasmtime::Result<InstancePre<Host>> {
     let mut linker = Linker::new(program.engine().inner());
     imports::add_all(&mut linker)?;
     wasi::add_all(&mut linker)?;
     linker.instantiate_pre(program.module())
-}
-
-/// The end of a guest that did not return.
-fn end(error: &wasmtime::Error) -> Result<Ended, GuestError> {
-    if let Some(Exit(status)) = error.downcast_ref::<Exit>() {
-        return if *status == 0 { Ok(Ended::Returned) } else { Err(GuestError::Exit(*status)) };
-    }
-    let backtrace = error.downcast_ref::<WasmBacktrace>().map(functions).unwrap_or_default();
-    Err(match (error.downcast_ref::<Stopped>(), error.downcast_ref::<Trap>()) {
-        (Some(Stopped::ByControl), _) => return Ok(Ended::Stopped),
-        (Some(Stopped::Overrun(limit)), _) => GuestError::Overrun { limit: *limit, backtrace },
-        (None, Some(trap)) => GuestError::Trap { what: describe(*trap), backtrace },
-        (None, None) => GuestError::Trap { what: error.root_cause().to_string(), backtrace },
-    })
-}
-
-/// The functions of a backtrace, the innermost first.
-fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
-    let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
-        Some(name) => sanitize::one_line(&format!("{:#}", rustc_demangle::demangle(name))).into_owned(),
-        None => format!("function {}", frame.func_index()),
-    };
-    backtrace.frames().iter().map(name).collect()
-}
-
-fn describe(trap: Trap) -> String {
-    match trap {
-        Trap::StackOverflow => "it used all of its stack, as by endless recursion".to_owned(),
-        Trap::MemoryOutOfBounds => "it used an address outside of its memory".to_owned(),
-        Trap::UnreachableCodeReached => {
-            "it reached code that it says is unreachable, as after a panic".to_owned()
-        }
-        Trap::IndirectCallToNull | Trap::BadSignature | Trap::TableOutOfBounds => {
-            "it called a function pointer that is not valid".to_owned()
-        }
-        Trap::IntegerDivisionByZero => "it divided an integer by zero".to_owned(),
-        other => other.to_string(),
-    }
 }
