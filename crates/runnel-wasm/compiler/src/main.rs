@@ -57,8 +57,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let module = read(&arguments.module)?;
     let module = wat::parse_bytes(&module).map_err(|error| format!("{name}: {error}"))?;
     let options = options(arguments)?;
-    if arguments.instrument_only {
-        let output = arguments.output.as_ref().unwrap_or(&arguments.module);
+    if let (true, Some(output)) = (arguments.instrument_only, &arguments.output) {
         return write(output, &instrument_only(&name, &module, &options)?);
     }
     let compiled = compile(&name, &module, &options)?;

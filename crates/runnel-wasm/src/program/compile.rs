@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::engine::Target;
 use super::file::{ModuleHash, append_trailer};
 use super::instrument::instrument;
+use super::wasm_opt;
 use crate::error::GuestError;
 use crate::manifest::Manifest;
 
@@ -81,7 +82,8 @@ pub fn compile(name: &str, module: &[u8], options: &CompileOptions) -> Result<Co
 /// # Errors
 /// If it cannot be checkpointed.
 pub fn instrument_only(name: &str, module: &[u8], options: &CompileOptions) -> Result<Vec<u8>, GuestError> {
-    instrument(module, options.wasm_opt.as_deref()).map_err(|why| cannot_be_checkpointed(name, &why))
+    let wasm_opt = find_wasm_opt(options)?;
+    instrument(module, wasm_opt.as_deref()).map_err(|why| cannot_be_checkpointed(name, &why))
 }
 
 /// The module that is compiled, and why it cannot be checkpointed.
@@ -93,11 +95,17 @@ fn prepare<'a>(
     if options.checkpoint == Checkpoint::Off {
         return Ok((module.into(), Some("it was compiled with --no-checkpoint".to_owned())));
     }
-    match instrument(module, options.wasm_opt.as_deref()) {
+    let wasm_opt = find_wasm_opt(options)?;
+    match instrument(module, wasm_opt.as_deref()) {
         Ok(instrumented) => Ok((instrumented.into(), None)),
         Err(why) if options.checkpoint == Checkpoint::IfPossible => Ok((module.into(), Some(why))),
         Err(why) => Err(cannot_be_checkpointed(name, &why)),
     }
+}
+
+fn find_wasm_opt(options: &CompileOptions) -> Result<Option<PathBuf>, GuestError> {
+    wasm_opt::find(options.wasm_opt.as_deref())
+        .map_err(|why| GuestError::Program { name: "wasm-opt".to_owned(), why })
 }
 
 fn cannot_be_checkpointed(name: &str, why: &str) -> GuestError {

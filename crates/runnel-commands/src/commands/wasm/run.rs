@@ -8,7 +8,7 @@ use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
 use runnel_wasm::{Guest, GuestOptions, Manifest};
 
-use super::compiler;
+use super::compiler::{self, Compilation};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -33,6 +33,10 @@ pub struct Args {
     #[arg(long)]
     interpreter: bool,
 
+    /// Compile a module to a node that cannot be checkpointed: it is smaller, and its loops run faster
+    #[arg(long)]
+    no_checkpoint: bool,
+
     /// In ROS 1 [default: RUNNEL_GRAPHS, or ROS 1]
     #[arg(long, conflicts_with_all = ["ros2", "both"])]
     ros1: bool,
@@ -56,7 +60,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
         return Err(CliError::Usage(format!("{why} {target}")));
     }
-    let program = compiler::load(&args.node, target)?;
+    let program = compiler::load(&args.node, Compilation { target, no_checkpoint: args.no_checkpoint })?;
     // The flags for the graphs are among the arguments of the process.
     let context = Context::with_options(ContextOptions::from_args()?)?;
     let name = args.node.file_stem().unwrap_or_default().to_string_lossy().into_owned();
