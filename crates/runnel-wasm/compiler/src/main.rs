@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use runnel_wasm::program::{Checkpoint, CompileOptions, Target, compile, instrument_only};
+use runnel_wasm::program::{CompileOptions, Instrumentation, Target, compile, instrument_only};
 
 /// Compiles a ROS node in WebAssembly ahead of time
 #[derive(Parser)]
@@ -57,8 +57,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let module = read(&arguments.module)?;
     let module = wat::parse_bytes(&module).map_err(|error| format!("{name}: {error}"))?;
     let options = options(arguments)?;
-    if arguments.instrument_only {
-        let output = arguments.output.as_ref().unwrap_or(&arguments.module);
+    if let (true, Some(output)) = (arguments.instrument_only, &arguments.output) {
         return write(output, &instrument_only(&name, &module, &options)?);
     }
     let compiled = compile(&name, &module, &options)?;
@@ -76,9 +75,9 @@ fn options(arguments: &Arguments) -> Result<CompileOptions, String> {
     let manifest =
         manifest.map(|file| fs::read_to_string(&file).map_err(|error| named(&file, &error))).transpose()?;
     let checkpoint = match (arguments.checkpoint, arguments.no_checkpoint) {
-        (true, _) => Checkpoint::Required,
-        (_, true) => Checkpoint::Off,
-        _ => Checkpoint::IfPossible,
+        (true, _) => Instrumentation::Required,
+        (_, true) => Instrumentation::Off,
+        _ => Instrumentation::IfPossible,
     };
     let target = arguments.target.unwrap_or_else(Target::host);
     Ok(CompileOptions { target, manifest, checkpoint, wasm_opt: arguments.wasm_opt.clone() })

@@ -43,6 +43,7 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
         last_error: host.last_error.clone(),
         suspended: at,
         buffer,
+        under_buffer: stack.under_buffer().to_vec(),
         globals,
     };
     Ok(Checkpoint { module, state, memory })

@@ -19,6 +19,8 @@ enum State {
     #[default]
     None,
     Waiting(Request),
+    /// The guest is suspended.
+    Answered,
     /// The guest has ended.
     Closed,
 }
@@ -72,7 +74,7 @@ impl Requests {
         let (decide, decision) = mpsc::channel();
         let mut state = self.state();
         match *state {
-            State::Waiting(_) => return Err("another checkpoint of it is in progress"),
+            State::Waiting(_) | State::Answered => return Err("another checkpoint of it is in progress"),
             State::Closed => return Err("it has ended"),
             State::None => *state = State::Waiting(Request { reply, decision }),
         }
@@ -84,24 +86,33 @@ impl Requests {
         self.is_waiting.load(Ordering::Relaxed)
     }
 
+    /// The request that waits, which is answered now: there is no other one until [`done`](Self::done).
     pub fn take(&self) -> Option<Request> {
         let mut state = self.state();
         match *state {
-            State::Waiting(_) => self.end(&mut state, State::None),
-            State::None | State::Closed => None,
+            State::Waiting(_) => self.replace(&mut state, State::Answered),
+            State::None | State::Answered | State::Closed => None,
+        }
+    }
+
+    /// The one who has asked waits no longer, or the guest goes on.
+    pub fn done(&self) {
+        let mut state = self.state();
+        if !matches!(*state, State::Closed) {
+            self.replace(&mut state, State::None);
         }
     }
 
     /// Refuses the request that waits, and all further ones.
     pub fn close(&self) {
-        self.end(&mut self.state(), State::Closed);
+        self.replace(&mut self.state(), State::Closed);
     }
 
-    fn end(&self, state: &mut State, next: State) -> Option<Request> {
+    fn replace(&self, state: &mut State, next: State) -> Option<Request> {
         self.is_waiting.store(false, Ordering::SeqCst);
         match std::mem::replace(state, next) {
             State::Waiting(request) => Some(request),
-            State::None | State::Closed => None,
+            State::None | State::Answered | State::Closed => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Suspends the functions of a guest that run, and resumes them.
 
+use std::sync::Arc;
+
 use wasmtime::{AsContextMut, Caller, Global, Instance, Memory, Store, TypedFunc, Val};
 
 use super::state::{GlobalValue, Suspended};
@@ -27,6 +29,9 @@ pub struct Stack {
     memory: Memory,
     /// Where the buffer is, once there is one.
     buffer: Option<u32>,
+    /// What the guest has there: an allocator that starts after the first checkpoint takes all memory that there is. While
+    /// the guest is suspended, as far as its functions cover it.
+    under_buffer: Arc<[u8]>,
 }
 
 /// Whether the guest is between two states.
@@ -71,8 +76,11 @@ pub fn other_function() -> wasmtime::Error {
 fn resume_now(caller: &mut Caller<'_, Host>) -> wasmtime::Result<Option<Suspended>> {
     let host = caller.data_mut();
     let Suspension::Rewinding(at) = std::mem::take(&mut host.suspension) else { return Ok(None) };
-    let stop_rewind = host.stack.as_ref().map(|stack| stack.stop_rewind.clone());
-    stop_rewind.ok_or_else(|| wasmtime::Error::msg("it is not suspended"))?.call(caller, ())?;
+    let stack = host.stack.clone().ok_or_else(|| wasmtime::Error::msg("it is not suspended"))?;
+    stack.stop_rewind.call(&mut *caller, ())?;
+    if let Some(buffer) = stack.buffer {
+        stack.memory.write(caller, buffer as usize, &stack.under_buffer)?;
+    }
     Ok(Some(at))
 }
 
@@ -93,6 +101,7 @@ impl Stack {
             memory: instance.get_memory(&mut *store, "memory")?,
             globals,
             buffer: None,
+            under_buffer: Arc::default(),
         })
     }
 
@@ -102,8 +111,14 @@ impl Stack {
     }
 
     /// The guest's main function has returned, since it was suspended.
-    pub fn end_unwinding(&self, store: &mut Store<Host>) -> wasmtime::Result<()> {
-        self.stop_unwind.call(store, ())
+    pub fn end_unwinding(&mut self, store: &mut Store<Host>) -> wasmtime::Result<()> {
+        self.stop_unwind.call(&mut *store, ())?;
+        let buffer = self.buffer.unwrap_or_default();
+        let mut end = [0; 4];
+        self.memory.read(&mut *store, buffer as usize, &mut end)?;
+        let covered = u32::from_le_bytes(end).saturating_sub(buffer) as usize;
+        self.under_buffer = self.under_buffer.get(..covered).unwrap_or_default().into();
+        Ok(())
     }
 
     /// The guest's main function is called again then.
@@ -118,9 +133,13 @@ impl Stack {
         self.buffer
     }
 
-    /// Sets the buffer of a checkpoint.
-    pub fn set_buffer(&mut self, buffer: u32) {
-        self.buffer = Some(buffer);
+    pub fn under_buffer(&self) -> &[u8] {
+        &self.under_buffer
+    }
+
+    /// Sets the buffer of a checkpoint, and what the guest has there.
+    pub fn set_buffer(&mut self, buffer: u32, under_buffer: Vec<u8>) {
+        (self.buffer, self.under_buffer) = (Some(buffer), under_buffer.into());
     }
 
     pub fn globals(&self, store: &mut Store<Host>) -> Vec<GlobalValue> {
@@ -138,7 +157,7 @@ impl Stack {
         })
     }
 
-    /// Memory for the buffer, which is reserved at the first use: the guest's allocator sees that memory has grown.
+    /// Makes the buffer ready. Its memory is reserved at the first use, and what is there is kept.
     fn prepare_buffer(&mut self, mut store: impl AsContextMut<Data = Host>) -> wasmtime::Result<u32> {
         let buffer = match self.buffer {
             Some(buffer) => buffer,
@@ -148,6 +167,9 @@ impl Stack {
                 u32::try_from(pages * PAGE as u64)?
             }
         };
+        let mut under = vec![0; BUFFER];
+        self.memory.read(&mut store, buffer as usize, &mut under)?;
+        self.under_buffer = under.into();
         let (start, end) = (buffer + HEADER, buffer + BUFFER as u32);
         self.memory.write(&mut store, buffer as usize, &start.to_le_bytes())?;
         self.memory.write(&mut store, buffer as usize + 4, &end.to_le_bytes())?;

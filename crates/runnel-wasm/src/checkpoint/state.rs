@@ -32,6 +32,8 @@ pub struct State {
     pub suspended: Suspended,
     /// Address of the buffer that holds the functions that run.
     pub buffer: u32,
+    /// What the guest has there, as far as the functions cover it.
+    pub under_buffer: Vec<u8>,
     pub globals: Vec<GlobalValue>,
 }
 

@@ -63,7 +63,7 @@ impl GuestControl {
             Ok(Err(why)) => Err(refused(&why)),
             Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
             Err(RecvTimeoutError::Timeout) => {
-                drop(self.signals.checkpoints.take());
+                self.signals.checkpoints.done();
                 Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
             }
         }

@@ -185,8 +185,9 @@ impl Guest {
     /// otherwise.
     fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<bool> {
         let store = &mut self.store;
-        let Some(stack) = store.data().stack.clone() else { return Ok(false) };
+        let Some(mut stack) = store.data().stack.clone() else { return Ok(false) };
         stack.end_unwinding(store)?;
+        store.data_mut().stack = Some(stack.clone());
         let mut decision = Decision::GoOn;
         if let Some(request) = store.data().pace.take_checkpoint_request() {
             // What has arrived belongs to the node.
@@ -194,6 +195,7 @@ impl Guest {
             let captured = capture(store, self.module, at);
             let pace = &mut store.data_mut().pace;
             decision = pace.pause(|| request.answer(captured, || self.control.is_ending()));
+            pace.end_checkpoint();
         }
         if decision == Decision::GoOn {
             stack.begin_rewinding(store, at)?;
@@ -210,7 +212,7 @@ fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(),
     memory.restore(place, store)?;
     let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
     stack.set_globals(store, &state.globals)?;
-    stack.set_buffer(state.buffer);
+    stack.set_buffer(state.buffer, state.under_buffer.clone());
     restore_entities(store.data_mut(), state)?;
     store.data_mut().stack = Some(stack.clone());
     stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))

@@ -119,6 +119,11 @@ impl Pace {
         self.signals.checkpoints.take()
     }
 
+    /// The guest goes on after its checkpoint.
+    pub fn end_checkpoint(&self) {
+        self.signals.checkpoints.done();
+    }
+
     /// The guest has ended: there are no checkpoints of it any more.
     pub fn refuse_checkpoints(&self) {
         self.signals.checkpoints.close();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::engine::Target;
 use super::file::{ModuleHash, append_trailer};
 use super::instrument::instrument;
+use super::wasm_opt;
 use crate::error::GuestError;
 use crate::manifest::Manifest;
 
@@ -17,14 +18,14 @@ pub struct CompileOptions {
     /// What the node may do, as TOML. It is part of the program then.
     pub manifest: Option<String>,
     /// Whether the node can be checkpointed.
-    pub checkpoint: Checkpoint,
+    pub checkpoint: Instrumentation,
     /// Binaryen's program `wasm-opt`. Without it, `RUNNEL_WASM_OPT` or the search path names the program.
     pub wasm_opt: Option<PathBuf>,
 }
 
 /// Whether a program is compiled so that its node can be checkpointed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checkpoint {
+pub enum Instrumentation {
     /// Where the module allows it and `wasm-opt` is installed.
     #[default]
     IfPossible,
@@ -47,7 +48,12 @@ pub struct Compiled {
 
 impl Default for CompileOptions {
     fn default() -> Self {
-        Self { target: Target::host(), manifest: None, checkpoint: Checkpoint::default(), wasm_opt: None }
+        Self {
+            target: Target::host(),
+            manifest: None,
+            checkpoint: Instrumentation::default(),
+            wasm_opt: None,
+        }
     }
 }
 
@@ -81,7 +87,8 @@ pub fn compile(name: &str, module: &[u8], options: &CompileOptions) -> Result<Co
 /// # Errors
 /// If it cannot be checkpointed.
 pub fn instrument_only(name: &str, module: &[u8], options: &CompileOptions) -> Result<Vec<u8>, GuestError> {
-    instrument(module, options.wasm_opt.as_deref()).map_err(|why| cannot_be_checkpointed(name, &why))
+    let wasm_opt = find_wasm_opt(options)?;
+    instrument(module, wasm_opt.as_deref()).map_err(|why| cannot_be_checkpointed(name, &why))
 }
 
 /// The module that is compiled, and why it cannot be checkpointed.
@@ -90,14 +97,20 @@ fn prepare<'a>(
     module: &'a [u8],
     options: &CompileOptions,
 ) -> Result<(Cow<'a, [u8]>, Option<String>), GuestError> {
-    if options.checkpoint == Checkpoint::Off {
+    if options.checkpoint == Instrumentation::Off {
         return Ok((module.into(), Some("it was compiled with --no-checkpoint".to_owned())));
     }
-    match instrument(module, options.wasm_opt.as_deref()) {
+    let wasm_opt = find_wasm_opt(options)?;
+    match instrument(module, wasm_opt.as_deref()) {
         Ok(instrumented) => Ok((instrumented.into(), None)),
-        Err(why) if options.checkpoint == Checkpoint::IfPossible => Ok((module.into(), Some(why))),
+        Err(why) if options.checkpoint == Instrumentation::IfPossible => Ok((module.into(), Some(why))),
         Err(why) => Err(cannot_be_checkpointed(name, &why)),
     }
+}
+
+fn find_wasm_opt(options: &CompileOptions) -> Result<Option<PathBuf>, GuestError> {
+    wasm_opt::find(options.wasm_opt.as_deref())
+        .map_err(|why| GuestError::Program { name: "wasm-opt".to_owned(), why })
 }
 
 fn cannot_be_checkpointed(name: &str, why: &str) -> GuestError {

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 #[cfg(feature = "compile")]
-pub use compile::{Checkpoint, CompileOptions, Compiled, compile, instrument_only};
+pub use compile::{CompileOptions, Compiled, Instrumentation, compile, instrument_only};
 pub use engine::{Engine, Target};
 pub use file::ModuleHash;
 use file::Trailer;

@@ -1,6 +1,7 @@
 //! The program `wasm-opt` of Binaryen, which instruments modules for checkpoints.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -9,18 +10,30 @@ const PROGRAM: &str = "wasm-opt";
 /// Names the program in place of the search path.
 const VARIABLE: &str = "RUNNEL_WASM_OPT";
 
-/// Why a module is not instrumented without it.
-#[cfg(feature = "compile")]
-pub(super) const MISSING: &str = "the program wasm-opt is not installed when it is compiled. \
-     Install the package binaryen, or name the program with RUNNEL_WASM_OPT or --wasm-opt, and compile it again";
+/// The program that instruments modules: the given one, or that of the variable `RUNNEL_WASM_OPT`, or that of the search path.
+/// `None` if it is not installed.
+///
+/// # Errors
+/// If one is named that cannot be run.
+pub fn find(given: Option<&Path>) -> Result<Option<PathBuf>, String> {
+    let variable = || env::var_os(VARIABLE).filter(|program| !program.is_empty());
+    let named = given.map(|program| program.as_os_str().to_owned()).or_else(variable);
+    let program = locate(named.as_deref().unwrap_or(OsStr::new(PROGRAM)));
+    match (program, named) {
+        (None, Some(named)) => Err(format!(
+            "{} cannot be run, and it is to make nodes ready for checkpoints. Try: the package binaryen, or --no-checkpoint",
+            named.display()
+        )),
+        (program, _) => Ok(program),
+    }
+}
 
-/// The program that `RUNNEL_WASM_OPT` names, or that of the search path.
-pub fn find() -> Option<PathBuf> {
-    if let Some(program) = env::var_os(VARIABLE).filter(|program| !program.is_empty()) {
-        return Some(PathBuf::from(program));
+fn locate(program: &OsStr) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(PathBuf::from(program)).filter(|program| is_executable(program));
     }
     let folders = env::var_os("PATH")?;
-    env::split_paths(&folders).map(|folder| folder.join(PROGRAM)).find(|program| is_executable(program))
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|program| is_executable(program))
 }
 
 fn is_executable(program: &Path) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runnel::{Context, ContextOptions, Graphs};
 use runnel_wasm::manifest::Limits;
-use runnel_wasm::program::{Checkpoint, CompileOptions, compile};
+use runnel_wasm::program::{CompileOptions, Instrumentation, compile};
 use runnel_wasm::{Ended, Guest, GuestError, GuestOptions, Manifest, Program};
 
 use crate::guests::start_in;
@@ -55,7 +55,7 @@ fn program(name: &str) -> Program {
     let text = fs::read_to_string(folder().join(format!("{name}.wat"))).expect("the module is there");
     let module = wat::parse_str(&text).expect("the text is a module");
     // wasm-opt would replace what it knows to trap.
-    let options = CompileOptions { checkpoint: Checkpoint::Off, ..CompileOptions::default() };
+    let options = CompileOptions { checkpoint: Instrumentation::Off, ..CompileOptions::default() };
     let compiled = compile(name, &module, &options).expect("it compiles");
     Program::from_bytes(name, &compiled.file).expect("it loads")
 }

@@ -5,4 +5,5 @@ mod echo;
 mod guests;
 mod hostile;
 mod hostile_modules;
+mod instrument;
 mod programs;

@@ -1,7 +1,7 @@
 //! Files of compiled nodes.
 
 use runnel::{Context, ContextOptions};
-use runnel_wasm::program::{Checkpoint, CompileOptions, ModuleHash, Target, compile};
+use runnel_wasm::program::{CompileOptions, Instrumentation, ModuleHash, Target, compile};
 use runnel_wasm::{Guest, GuestError, GuestOptions, Manifest, Program};
 
 use crate::guests::{program, with_main};
@@ -26,7 +26,7 @@ fn why<T>(refused: Result<T, GuestError>) -> String {
 fn program_knows_its_module_and_its_manifest() {
     let manifest = "publish = [\"chatter\"]";
     let manifest_only = CompileOptions { manifest: Some(manifest.to_owned()), ..CompileOptions::default() };
-    let options = CompileOptions { checkpoint: Checkpoint::Off, ..manifest_only };
+    let options = CompileOptions { checkpoint: Instrumentation::Off, ..manifest_only };
     let program = Program::from_bytes("node", &compiled(&options)).unwrap();
     assert_eq!(program.hash(), ModuleHash::of(&module()));
     assert_eq!(program.manifest(), Some(&Manifest::parse(manifest).unwrap()));

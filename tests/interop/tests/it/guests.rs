@@ -16,12 +16,16 @@ const LAP: u64 = 120;
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 
-/// The words that run a guest in one graph.
-fn words(graph: &'static str, name: &str, arguments: &[&str]) -> Vec<String> {
+fn module(name: &str) -> String {
     let module = folder().join("../guests").join(format!("{name}.wasm"));
     assert!(module.is_file(), "{} is missing: run ./test, or guests/build", module.display());
-    let module = module.to_str().expect("a name in UTF-8");
-    let words = [&["wasm", "run", graph, "--allow-all", module, "--"], arguments].concat();
+    module.to_str().expect("a name in UTF-8").to_owned()
+}
+
+/// The words that run a guest in one graph.
+fn words(graph: &'static str, name: &str, arguments: &[&str]) -> Vec<String> {
+    let module = module(name);
+    let words = [&["wasm", "run", graph, "--allow-all", &module, "--"], arguments].concat();
     words.into_iter().map(str::to_owned).collect()
 }
 
@@ -50,10 +54,31 @@ fn lines(mut peer: Peer) -> Vec<String> {
     peer.lines()
 }
 
+/// The node in AssemblyScript, where its compiler is installed.
+fn talker_in_assemblyscript() -> Option<&'static str> {
+    std::env::var_os("RUNNEL_TEST_NO_ASSEMBLYSCRIPT").is_none().then_some("talker_as")
+}
+
+#[test]
+fn guests_in_each_language_can_be_checkpointed() {
+    let graph = Ros2Graph::new();
+    let guests = [
+        "tracer",
+        "fibonacci_server",
+        "fibonacci_client",
+        "talker",
+        "listener",
+        "add_two_ints_server",
+        "counter",
+    ];
+    for name in guests.into_iter().chain(talker_in_assemblyscript()) {
+        graph.answer(&["wasm", "compile", "--checkpoint", &module(name), "-o", "node.cwasm"]);
+    }
+}
+
 #[test]
 fn rclpy_receives_messages_of_guests_in_c_and_assemblyscript() {
-    let has_assemblyscript = std::env::var_os("RUNNEL_TEST_NO_ASSEMBLYSCRIPT").is_none();
-    for talker in ["talker"].into_iter().chain(has_assemblyscript.then_some("talker_as")) {
+    for talker in ["talker"].into_iter().chain(talker_in_assemblyscript()) {
         let graph = Ros2Graph::new();
         let arguments = ["/chatter", "--type", "std_msgs/msg/String", "--count", "3", "--show"];
         let mut listener = graph.listener(KILTED, &arguments);

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use clap::ValueHint;
 use runnel_wasm::Program;
-use runnel_wasm::program::{ModuleHash, Target};
+use runnel_wasm::program::{ModuleHash, Target, find_wasm_opt};
 
 use super::private_folder;
 use crate::error::CliError;
@@ -34,6 +34,22 @@ pub struct Args {
     /// The compiled node [default: MODULE.cwasm]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
+
+    /// Fail if the node cannot be checkpointed, and say why
+    #[arg(long, conflicts_with = "no_checkpoint")]
+    checkpoint: bool,
+
+    /// Compile a node that cannot be checkpointed: it is smaller, and its loops run faster
+    #[arg(long)]
+    no_checkpoint: bool,
+
+    /// Write the module, made ready for checkpoints, and do not compile it: hosts that exchange checkpoints compile the same one
+    #[arg(long, requires = "output", conflicts_with_all = ["no_checkpoint", "target", "manifest"])]
+    instrument_only: bool,
+
+    /// The program wasm-opt of Binaryen, which makes nodes ready for checkpoints [default: RUNNEL_WASM_OPT, or wasm-opt]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath)]
+    wasm_opt: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Result<(), CliError> {
@@ -42,32 +58,61 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     if let Some(target) = &args.target {
         compiler.args(["--target", target]);
     }
-    for (option, file) in [("--manifest", &args.manifest), ("--output", &args.output)] {
+    let files = [("--manifest", &args.manifest), ("--output", &args.output), ("--wasm-opt", &args.wasm_opt)];
+    for (option, file) in files {
         if let Some(file) = file {
             compiler.arg(option).arg(file);
         }
     }
+    let flags = [
+        ("--checkpoint", args.checkpoint),
+        ("--no-checkpoint", args.no_checkpoint),
+        ("--instrument-only", args.instrument_only),
+    ];
+    compiler.args(flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag));
     finish(&mut compiler)
+}
+
+/// How a module is compiled before it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Compilation {
+    /// For what.
+    pub target: Target,
+    /// Without checkpoints, even if they are possible.
+    pub no_checkpoint: bool,
 }
 
 /// Loads a node: a compiled file as it is, a module as what it was compiled to before, or is compiled to now.
 ///
 /// # Errors
 /// If it cannot be read, compiled or loaded.
-pub fn load(node: &Path, target: Target) -> Result<Program, CliError> {
+pub fn load(node: &Path, compilation: Compilation) -> Result<Program, CliError> {
     if !is_module(node)? {
         return Program::load(node).map_err(CliError::failed);
     }
     let Some(folder) = cache_folder() else {
         let folder = tempfile::tempdir().map_err(CliError::failed)?;
-        return compile(node, target, &folder.path().join("node.cwasm"));
+        return compile(node, compilation, &folder.path().join("node.cwasm"));
     };
     let module = fs::read(node).map_err(|error| named(node, &error))?;
-    let compiled = folder.join(format!("{}-{target}.cwasm", ModuleHash::of(&module)));
+    let compiled = folder.join(format!("{}-{}.cwasm", ModuleHash::of(&module), compilation.name()?));
     // A file of another version of this program does not load.
     match Program::load(&compiled) {
         Ok(program) => Ok(program),
-        Err(_) => compile(node, target, &compiled),
+        Err(_) => compile(node, compilation, &compiled),
+    }
+}
+
+impl Compilation {
+    /// What distinguishes the results for a module. A newer `wasm-opt` does not replace them: a node goes on from a checkpoint
+    /// only with the module from which it ran.
+    fn name(self) -> Result<String, CliError> {
+        let checkpoint = match self.no_checkpoint {
+            true => "-no-checkpoint",
+            false if find_wasm_opt(None).map_err(CliError::failed)?.is_some() => "-checkpoint",
+            false => "",
+        };
+        Ok(format!("{}{checkpoint}", self.target))
     }
 }
 
@@ -81,14 +126,18 @@ pub fn is_module(node: &Path) -> Result<bool, CliError> {
 }
 
 /// Compiles a module into a file, and loads it.
-fn compile(node: &Path, target: Target, compiled: &Path) -> Result<Program, CliError> {
+fn compile(node: &Path, compilation: Compilation, compiled: &Path) -> Result<Program, CliError> {
     let folder = compiled.parent().unwrap_or(Path::new("."));
     // Another process may do the same: the last one wins, with the same content.
     let unfinished = tempfile::Builder::new().suffix(".part").tempfile_in(folder);
     let unfinished = unfinished.map_err(|error| named(folder, &error))?;
     let mut compiler = compiler();
     // What the node may do is read anew at each start.
-    compiler.arg(node).args(["--no-manifest", "--target", target.name(), "--output"]).arg(unfinished.path());
+    let target = compilation.target.name();
+    compiler.arg(node).args(["--no-manifest", "--target", target, "--output"]).arg(unfinished.path());
+    if compilation.no_checkpoint {
+        compiler.arg("--no-checkpoint");
+    }
     finish(&mut compiler)?;
     unfinished.persist(compiled).map_err(|error| named(compiled, &error.error))?;
     Program::load(compiled).map_err(CliError::failed)

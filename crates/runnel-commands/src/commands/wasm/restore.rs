@@ -6,7 +6,6 @@ use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::{Checkpoint, Guest};
 
-use super::compiler;
 use super::run::{self as run_command, Running, run_guest};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
@@ -39,7 +38,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
             args.file.display()
         )));
     }
-    let program = compiler::load(&node, args.running.target(&node)?)?;
+    let program = args.running.load(&node, false)?;
     let process = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let ros_arguments = [checkpoint.ros_arguments().to_vec(), process.collect()].concat();
     let options = ContextOptions::default().arguments(ros_arguments.clone()).graphs(checkpoint.graphs());

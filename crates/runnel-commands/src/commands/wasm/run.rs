@@ -6,9 +6,10 @@ use std::{env, fs};
 use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
-use runnel_wasm::{Guest, GuestOptions, Manifest};
+use runnel_wasm::{Guest, GuestOptions, Manifest, Program};
 
-use super::{compiler, control};
+use super::compiler::{self, Compilation};
+use super::control;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -23,6 +24,10 @@ pub struct Args {
 
     #[command(flatten)]
     running: Running,
+
+    /// Compile a module to a node that cannot be checkpointed: it is smaller, and its loops run faster
+    #[arg(long)]
+    no_checkpoint: bool,
 
     /// In ROS 1 [default: RUNNEL_GRAPHS, or ROS 1]
     #[arg(long, conflicts_with_all = ["ros2", "both"])]
@@ -58,7 +63,7 @@ pub struct Running {
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let program = compiler::load(&args.node, args.running.target(&args.node)?)?;
+    let program = args.running.load(&args.node, args.no_checkpoint)?;
     // The flags for the graphs are among the arguments of the process.
     let context = Context::with_options(ContextOptions::from_args()?)?;
     let process = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
@@ -87,17 +92,17 @@ pub fn ros_arguments(all: Vec<String>, context: &Context) -> Vec<String> {
 }
 
 impl Running {
-    /// For what a module is compiled.
+    /// Loads the node, which may be a module that is compiled first.
     ///
     /// # Errors
-    /// If the interpreter is to run a node that is compiled already.
-    pub fn target(&self, node: &Path) -> Result<Target, CliError> {
+    /// If that fails, or if the interpreter is to run a node that is compiled already.
+    pub fn load(&self, node: &Path, no_checkpoint: bool) -> Result<Program, CliError> {
         let target = if self.interpreter { Target::interpreter() } else { Target::host() };
         if self.interpreter && !compiler::is_module(node)? {
             let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
             return Err(CliError::Usage(format!("{why} {target}")));
         }
-        Ok(target)
+        compiler::load(node, Compilation { target, no_checkpoint })
     }
 
     /// The options of the guest.

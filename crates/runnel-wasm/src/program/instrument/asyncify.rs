@@ -71,7 +71,8 @@ pub fn run(program: &Path, module: &[u8]) -> Result<Vec<u8>, String> {
         _ = child.wait();
     }
     match ended {
-        Ok(status) if status.success() => fs::read(&output).map_err(failed),
+        Ok(status) if status.success() => fs::read(&output)
+            .map_err(|error| format!("{}: it has written no module: {error}", program.display())),
         Ok(status) => Err(format!("{} failed ({status}): {}", program.display(), first_lines(&errors))),
         Err(why) => Err(format!("{} {why}", program.display())),
     }

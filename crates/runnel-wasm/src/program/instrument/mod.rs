@@ -16,13 +16,13 @@
 mod asyncify;
 mod rewriter;
 mod survey;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
 use survey::Survey;
 use wasmparser::{Validator, WasmFeatures};
-
-use super::wasm_opt;
 
 /// Name of the custom section, with [`VERSION`], of a module that is instrumented.
 const MARKER: &str = "runnel:instrumented";
@@ -38,7 +38,10 @@ const PAUSE: (&str, &str) = ("runnel:checkpoint", "pause");
 /// Pages of 64 KiB by which the host grows the memory for the call stack.
 const BUFFER_PAGES: u64 = 32;
 
-/// Instruments a module, or returns it as it is if it is instrumented already.
+const NOT_INSTALLED: &str =
+    "the program wasm-opt was not installed when it was compiled. Try: the package binaryen";
+
+/// Instruments a module by the program `wasm-opt`, or returns it as it is if it is instrumented already.
 ///
 /// # Errors
 /// Why it cannot be checkpointed.
@@ -48,10 +51,9 @@ pub fn instrument(module: &[u8], wasm_opt: Option<&Path>) -> Result<Vec<u8>, Str
     if survey.is_instrumented {
         return Ok(module.to_owned());
     }
-    let program = wasm_opt.map(Path::to_owned).or_else(wasm_opt::find).ok_or(wasm_opt::MISSING)?;
-    let rewritten = rewriter::rewrite(module, &survey)?;
-    let instrumented = asyncify::run(&program, &rewritten)?;
-    let refused = |why| format!("{} wrote a module that is not valid: {why}", program.display());
+    let wasm_opt = wasm_opt.ok_or(NOT_INSTALLED)?;
+    let instrumented = asyncify::run(wasm_opt, &rewriter::rewrite(module, &survey)?)?;
+    let refused = |why| format!("{} wrote a module that is not valid: {why}", wasm_opt.display());
     validate(&instrumented).map_err(refused)?;
     match Survey::of(&instrumented).map_err(refused)?.is_instrumented {
         true => Ok(instrumented),

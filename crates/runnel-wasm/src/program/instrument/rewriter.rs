@@ -52,7 +52,7 @@ fn place(section: SectionId) -> u8 {
 
 impl Rewriter<'_> {
     fn pause_type(&self) -> u32 {
-        self.survey.pause_type.unwrap_or(self.survey.types)
+        self.survey.pause_type.unwrap_or(self.survey.types())
     }
 
     fn add_type(&self, types: &mut TypeSection) {

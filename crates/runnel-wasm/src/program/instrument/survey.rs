@@ -2,7 +2,7 @@
 
 use wasmparser::{
     CompositeInnerType, CustomSectionReader, Export, ExternalKind, FunctionBody, GlobalType, KnownCustom,
-    MemoryType, Name, Operator, Parser, Payload, TypeRef, ValType,
+    MemoryType, Name, Operator, Parser, Payload, TypeRef,
 };
 
 use super::{MARKER, STOP, VERSION};
@@ -10,8 +10,6 @@ use super::{MARKER, STOP, VERSION};
 /// What the rewriter has to know about a module.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Number of types.
-    pub types: u32,
     /// A type without parameters and results.
     pub pause_type: Option<u32>,
     /// Number of functions that are imported.
@@ -24,13 +22,15 @@ pub struct Survey {
     pub exports_memory: bool,
     /// Whether the module is instrumented already.
     pub is_instrumented: bool,
+    /// For each type, whether it is that of a function with a parameter or a result that is a reference.
+    has_references: Vec<bool>,
     memories: u32,
     bodies: u32,
     /// Exports that only an instrumented module has.
     reserved: Vec<String>,
 }
 
-/// Names that the host uses. `*` stands for any rest.
+/// Beginnings of the names that the host uses.
 const RESERVED: [&str; 2] = ["runnel:", "asyncify_"];
 /// The exports of each instrumented module.
 const INSTRUMENTED: [&str; 6] = [
@@ -55,6 +55,11 @@ impl Survey {
         survey.finish()
     }
 
+    /// Number of types.
+    pub fn types(&self) -> u32 {
+        self.has_references.len() as u32
+    }
+
     fn add(&mut self, payload: Payload<'_>, module: &[u8]) -> Result<(), String> {
         let read = |error: wasmparser::Error| error.to_string();
         match payload {
@@ -71,6 +76,11 @@ impl Survey {
                     let import = import.map_err(read)?;
                     self.add_import(import.ty)
                         .map_err(|why| format!("it imports {why} ({} {})", import.module, import.name))?;
+                }
+            }
+            Payload::FunctionSection(section) => {
+                for (index, function_type) in (self.imported_functions..).zip(section) {
+                    self.add_function(index, function_type.map_err(read)?, module)?;
                 }
             }
             Payload::MemorySection(section) => {
@@ -100,17 +110,29 @@ impl Survey {
     }
 
     fn add_type(&mut self, one: &CompositeInnerType) {
-        if let CompositeInnerType::Func(function) = one
-            && function.params().is_empty()
-            && function.results().is_empty()
-        {
-            self.pause_type.get_or_insert(self.types);
+        let CompositeInnerType::Func(function) = one else { return self.has_references.push(true) };
+        let mut values = function.params().iter().chain(function.results());
+        if values.clone().next().is_none() {
+            self.pause_type.get_or_insert(self.types());
         }
-        self.types += 1;
+        self.has_references.push(values.any(|value| value.is_reference_type()));
+    }
+
+    fn add_function(&mut self, index: u32, function_type: u32, module: &[u8]) -> Result<(), String> {
+        match self.has_references.get(function_type as usize) {
+            Some(true) => {
+                let name = name_of(index, module);
+                Err(refused(&format!("function {name} has a parameter or a result that is a reference")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn add_import(&mut self, import: TypeRef) -> Result<(), &'static str> {
         match import {
+            TypeRef::Func(one) if self.has_references.get(one as usize) == Some(&true) => {
+                return Err("a function with references");
+            }
             TypeRef::Func(_) | TypeRef::FuncExact(_) => self.imported_functions += 1,
             TypeRef::Global(global) if !global.mutable => self.globals += 1,
             TypeRef::Global(_) => return Err("a mutable global"),
@@ -137,7 +159,7 @@ impl Survey {
         if !global.mutable {
             return Ok(());
         }
-        if matches!(global.content_type, ValType::Ref(_)) {
+        if global.content_type.is_reference_type() {
             return Err(refused(&format!("its mutable global {index} is a reference")));
         }
         self.mutable_globals.push(index);
@@ -163,7 +185,7 @@ impl Survey {
         let named = |what: &str| refused(&format!("function {} {what}", name_of(index, module)));
         let read = |error: wasmparser::Error| error.to_string();
         for local in body.get_locals_reader().map_err(read)? {
-            if matches!(local.map_err(read)?.1, ValType::Ref(_)) {
+            if local.map_err(read)?.1.is_reference_type() {
                 return Err(named("has a local variable that is a reference"));
             }
         }
