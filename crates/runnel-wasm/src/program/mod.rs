@@ -4,6 +4,8 @@
 mod compile;
 mod engine;
 mod file;
+#[cfg(feature = "jit")]
+mod jit;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! `runnel wasm`: nodes that are compiled to WebAssembly.
 
 mod compiler;
+mod jit;
 mod run;
 
 use clap::Subcommand;

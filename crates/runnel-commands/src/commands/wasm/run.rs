@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
-use runnel_wasm::{Guest, GuestOptions, Manifest};
+use runnel_wasm::{Guest, GuestOptions, Manifest, Program};
 
-use super::compiler;
+use super::{compiler, jit};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -33,6 +33,10 @@ pub struct Args {
     #[arg(long)]
     interpreter: bool,
 
+    /// Compile a module in this process, without a file; needs a program that was built with the feature wasm-jit
+    #[arg(long, conflicts_with = "interpreter")]
+    jit: bool,
+
     /// In ROS 1 [default: RUNNEL_GRAPHS, or ROS 1]
     #[arg(long, conflicts_with_all = ["ros2", "both"])]
     ros1: bool,
@@ -51,12 +55,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
-    let target = if args.interpreter { Target::interpreter() } else { Target::host() };
-    if args.interpreter && !compiler::is_module(&args.node)? {
-        let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
-        return Err(CliError::Usage(format!("{why} {target}")));
-    }
-    let program = compiler::load(&args.node, target)?;
+    let program = load(args)?;
     // The flags for the graphs are among the arguments of the process.
     let context = Context::with_options(ContextOptions::from_args()?)?;
     let name = args.node.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -67,6 +66,20 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     };
     let guest = Guest::new(&program, context, options).map_err(CliError::failed)?;
     guest.run().map(|_| ()).map_err(CliError::failed)
+}
+
+/// Loads the node in the way that the options say.
+fn load(args: &Args) -> Result<Program, CliError> {
+    let target = if args.interpreter { Target::interpreter() } else { Target::host() };
+    let option = args.interpreter.then_some("--interpreter").or(args.jit.then_some("--jit"));
+    if let Some(option) = option
+        && !compiler::is_module(&args.node)?
+    {
+        let why =
+            "needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
+        return Err(CliError::Usage(format!("{option} {why} {target}")));
+    }
+    if args.jit { jit::load(&args.node) } else { compiler::load(&args.node, target) }
 }
 
 /// The manifest that is used in place of the program's own.
