@@ -88,4 +88,5 @@ mod time;
 mod tools;
 mod topics;
 mod udpros;
+mod wasm_bench;
 mod wasm_commands;
