@@ -6,6 +6,8 @@ mod engine;
 mod file;
 #[cfg(feature = "compile")]
 mod instrument;
+#[cfg(feature = "jit")]
+mod jit;
 mod wasm_opt;
 
 use std::fs;

@@ -41,6 +41,16 @@ fn program_for_the_interpreter_runs() {
 }
 
 #[test]
+fn module_that_is_compiled_here_runs() {
+    let program = Program::compile_here("node.wasm", &module(), Some("publish = [\"chatter\"]")).unwrap();
+    assert_eq!((program.name(), program.hash()), ("node.wasm", ModuleHash::of(&module())));
+    assert!(program.manifest().is_some_and(|manifest| manifest.publish.allows("chatter")));
+    Guest::new(&program, context(), GuestOptions::default()).unwrap().run().unwrap();
+    let why = why(Program::compile_here("node.wasm", b"\0asm\x01\0\0\0\x01", None));
+    assert!(why.starts_with("node.wasm: "), "{why}");
+}
+
+#[test]
 fn program_for_another_processor_is_refused() {
     let other = if Target::host() == Target::Aarch64 { Target::X86_64 } else { Target::Aarch64 };
     let options = CompileOptions { target: other, ..CompileOptions::default() };

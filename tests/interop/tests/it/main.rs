@@ -88,5 +88,6 @@ mod time;
 mod tools;
 mod topics;
 mod udpros;
+mod wasm_bench;
 mod wasm_checkpoints;
 mod wasm_commands;

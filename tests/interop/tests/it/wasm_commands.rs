@@ -41,7 +41,7 @@ fn error(graph: &Ros2Graph, words: &[&str]) -> String {
 #[test]
 fn node_runs_until_ctrl_c_under_the_names_that_the_user_gives() {
     let graph = graph_with(&[("node.wat", WAITING), ("node.toml", "nodes = [\"waiting\"]")]);
-    for mode in [&[][..], &["--interpreter"]] {
+    for mode in [&[][..], &["--interpreter"], &["--jit"]] {
         let words = [&["wasm", "run", "node.wat", "--ros2", "__name:=patient"], mode].concat();
         let node = graph.running(&words);
         wait_until("the node is seen", deadline_in(TIMEOUT), || {
@@ -59,6 +59,11 @@ fn compiled_node_needs_no_module() {
     fs::remove_file(graph.home().join("node.wat")).unwrap();
     let why = error(&graph, &["wasm", "run", "other.cwasm", "--ros2"]);
     assert_eq!(why, "error: the node ended: it divided an integer by zero\n    in divide\n    in main\n");
+    for option in ["--interpreter", "--jit"] {
+        let ran = graph.ran(&["wasm", "run", "other.cwasm", "--ros2", option]);
+        assert_eq!(ran.code, Some(2), "{}", ran.error);
+        assert!(ran.error.contains(&format!("{option} needs a module")), "{}", ran.error);
+    }
     let foreign = ["wasm", "compile", "node.wat", "--target", "sparc"];
     assert!(error(&graph, &foreign).contains("expected one of x86_64, aarch64, pulley64, pulley32"));
 }
@@ -78,6 +83,8 @@ fn errors_name_the_file_and_what_helps() {
     assert!(why("broken.wat").contains("broken.wat"));
     assert!(why("text.cwasm").contains("text.cwasm: it is no compiled node"));
     assert!(why("missing.wasm").contains("missing.wasm: No such file"));
+    let broken = error(&graph, &["wasm", "run", "broken.wat", "--ros2", "--jit"]);
+    assert!(broken.contains("broken.wat"), "{broken}");
     let wrong = why("wrong.wat");
     assert!(wrong.contains("wrong.toml") && wrong.contains("line 2"), "{wrong}");
 }

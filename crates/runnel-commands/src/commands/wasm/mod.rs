@@ -3,6 +3,7 @@
 mod checkpoint;
 mod compiler;
 mod control;
+mod jit;
 mod private_folder;
 mod restore;
 mod run;

@@ -9,7 +9,7 @@ use runnel_wasm::program::Target;
 use runnel_wasm::{Guest, GuestOptions, Manifest, Program};
 
 use super::compiler::{self, Compilation};
-use super::control;
+use super::{control, jit};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -60,6 +60,10 @@ pub struct Running {
     /// Run a module by the interpreter, which needs no machine code of this processor
     #[arg(long)]
     interpreter: bool,
+
+    /// Compile a module in this process, without a file; needs a program that was built with the feature wasm-jit
+    #[arg(long, conflicts_with = "interpreter")]
+    jit: bool,
 }
 
 pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
@@ -98,11 +102,15 @@ impl Running {
     /// If that fails, or if the interpreter is to run a node that is compiled already.
     pub fn load(&self, node: &Path, no_checkpoint: bool) -> Result<Program, CliError> {
         let target = if self.interpreter { Target::interpreter() } else { Target::host() };
-        if self.interpreter && !compiler::is_module(node)? {
-            let why = "--interpreter needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
-            return Err(CliError::Usage(format!("{why} {target}")));
+        let option = self.interpreter.then_some("--interpreter").or(self.jit.then_some("--jit"));
+        if let Some(option) = option
+            && !compiler::is_module(node)?
+        {
+            let why =
+                "needs a module: a compiled node runs as it was compiled. Try: runnel wasm compile --target";
+            return Err(CliError::Usage(format!("{option} {why} {target}")));
         }
-        compiler::load(node, Compilation { target, no_checkpoint })
+        if self.jit { jit::load(node) } else { compiler::load(node, Compilation { target, no_checkpoint }) }
     }
 
     /// The options of the guest.
