@@ -28,8 +28,8 @@ fn sent_bodies(talker: &Peer) -> Vec<String> {
     lines.iter().filter_map(|line| line.strip_prefix("sent ")).map(|line| body(line).to_owned()).collect()
 }
 
-/// Checks that a listener receives messages of this size that a talker sends one after another, and nothing else, and
-/// that `rosnode` reports the transport.
+/// Checks that a listener receives consecutive messages of this size of a talker, and nothing else, and that `rosnode`
+/// reports the transport.
 fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
     let master = Master::start(Server::Rosmaster);
     let size = size.to_string();
@@ -38,13 +38,13 @@ fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, tra
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
     let talker = master.graph().talker(talker, &talking);
     // roscpp starts to read some 100 ms after its request, later on a busy machine, and the kernel buffers only two of
-    // the longest messages: some may be lost before all of a row arrive.
+    // the longest messages: the first ones may be lost.
     let (mut received, deadline) = (Vec::new(), deadline_in(TIMEOUT));
-    let has_row = |received: &[String]| {
-        let row = received.len().checked_sub(MESSAGES).map(|from| &received[from..]);
-        row.is_some_and(|row| sent_bodies(&talker).windows(MESSAGES).any(|sent| sent == row))
+    let ends_consecutively = |received: &[String]| {
+        let last = received.len().checked_sub(MESSAGES).map(|from| &received[from..]);
+        last.is_some_and(|last| sent_bodies(&talker).windows(MESSAGES).any(|sent| sent == last))
     };
-    while !has_row(&received) {
+    while !ends_consecutively(&received) {
         received.push(body(&next_messages(&mut listener, "got", 1, deadline)[0]).to_owned());
     }
     // A talker prints a message after sending it.
