@@ -27,8 +27,8 @@ const LINES_KEPT: usize = 100_000;
 const LINE_BYTES: u64 = 1 << 16;
 /// Lines shown in an error.
 const LINES_SHOWN: usize = 100;
-/// Time for a peer's last output to arrive after its end.
-const OUTPUT_DRAIN: Duration = Duration::from_secs(2);
+/// Time for a peer's last output to arrive after its end. Only a process that has left the group and lives on takes it all.
+const OUTPUT_DRAIN: Duration = Duration::from_secs(30);
 
 /// The deadline `seconds` seconds from now.
 pub fn deadline_in(seconds: u64) -> Instant {

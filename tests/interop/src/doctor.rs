@@ -1,5 +1,7 @@
 //! Checks of the output of `runnel doctor`.
 
+use std::time::Instant;
+
 use runnel_testkit::process::{Peer, deadline_in};
 
 use crate::{Origin, Outcome, Ros1Graph, TIMEOUT, next_messages, outcome, ready};
@@ -26,6 +28,22 @@ pub fn doctor(graph: &Ros1Graph, options: &[&str], code: i32) -> String {
 pub fn expect_findings(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
     let printed = doctor(graph, options, code);
     texts.iter().for_each(|text| assert!(printed.contains(text), "{text:?} is not in {printed:?}"));
+}
+
+/// Runs it until its output contains all these texts: on a busy host it may receive too little in the time for which it
+/// listens.
+///
+/// # Panics
+/// If it does not, or if it exits with another code.
+pub fn wait_for_findings(graph: &Ros1Graph, options: &[&str], code: i32, texts: &[&str]) {
+    let deadline = deadline_in(TIMEOUT);
+    loop {
+        let printed = doctor(graph, options, code);
+        if texts.iter().all(|text| printed.contains(text)) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "not all of {texts:?} in {printed:?}");
+    }
 }
 
 /// Checks that it reports no problems, and nothing else.

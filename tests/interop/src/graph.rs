@@ -14,6 +14,10 @@ use tempfile::TempDir;
 
 use crate::{TIMEOUT, installed, programs, roscpp, sources};
 
+/// Seconds that Runnel's programs wait at their end for messages that have not arrived: a peer on a busy machine may need
+/// longer than the default of one second.
+pub(crate) const LINGER: &str = "10";
+
 /// Implementation of a talker or a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -191,7 +195,7 @@ impl Ros1Graph {
                 ("LANG", "C.UTF-8"),
                 ("ROS_DOMAIN_ID", self.domain().as_str()),
             ])
-            .envs([("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])
+            .envs([("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1"), ("RUNNEL_LINGER", LINGER)])
             .current_dir(home);
         for (variable, value) in &self.variables {
             match value.as_str() {

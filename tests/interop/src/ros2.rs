@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::dds;
 use crate::distros::{environment, python};
-use crate::graph::start;
+use crate::graph::{LINGER, start};
 use crate::programs::built;
 use crate::sources;
 
@@ -225,6 +225,7 @@ impl Ros2Graph {
             .envs([("HOME", home), ("ROS_HOME", home), ("ROS_LOG_DIR", home)])
             .envs([("ROS_DOMAIN_ID", self.domain.to_string().as_str()), ("CYCLONEDDS_URI", CYCLONE)])
             .envs([("LANG", "C.UTF-8"), ("PYTHONUNBUFFERED", "1"), ("PYTHONDONTWRITEBYTECODE", "1")])
+            .env("RUNNEL_LINGER", LINGER)
             .envs(self.variables.iter().map(|(variable, value)| (variable, value)))
             .current_dir(home);
         command

@@ -11,7 +11,7 @@ use runnel_testkit::process::{Peer, deadline_in};
 use tempfile::TempDir;
 
 /// Seconds that a step may take on a busy host.
-pub const STEP: u64 = 30;
+pub const STEP: u64 = 60;
 
 /// Waits until something is true.
 pub fn wait_until(what: &str, is_true: impl Fn() -> bool) {
@@ -65,7 +65,8 @@ impl Scene {
             command.env_remove(variable);
         }
         command.envs(self.master.as_ref().map(|(_, uri)| ("ROS_MASTER_URI", uri)));
-        command.env("ROS_DOMAIN_ID", self.domain.to_string());
+        // A subscriber on a busy host may need longer than the default of one second.
+        command.env("ROS_DOMAIN_ID", self.domain.to_string()).env("RUNNEL_LINGER", "10");
         command
     }
 

@@ -9,7 +9,7 @@ use runnel_testkit::process::{Peer, Signal, deadline_in};
 use crate::misspelt::Spinning;
 
 /// Seconds that a step may take on a busy host.
-const STEP: u64 = 20;
+const STEP: u64 = 60;
 
 /// A master with a publisher that is only in ROS 1.
 struct Graph {

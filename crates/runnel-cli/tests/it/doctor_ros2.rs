@@ -18,7 +18,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// Seconds that a step may take on a busy host.
-const STEP: u64 = 20;
+const STEP: u64 = 60;
 
 /// A domain for each test.
 const SOUND: u16 = 59;

@@ -14,7 +14,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, deadline_in};
 
 /// Seconds that a step may take on a busy host.
-const STEP: u64 = 20;
+const STEP: u64 = 60;
 
 /// A context in ROS 2 that spins until it is dropped.
 pub struct Spinning {

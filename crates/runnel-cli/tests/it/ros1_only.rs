@@ -7,7 +7,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, deadline_in, free_port};
 
 /// Seconds that a step may take on a busy host.
-const STEP: u64 = 20;
+const STEP: u64 = 60;
 
 /// ROS 2 domains: one with a participant, the others empty, one per test.
 const OCCUPIED: u16 = 97;

@@ -7,7 +7,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, deadline_in};
 
 /// Seconds that a step may take on a busy host.
-const STEP: u64 = 20;
+const STEP: u64 = 60;
 
 /// An empty ROS 2 domain for each test.
 const PARAMETERS: u16 = 110;

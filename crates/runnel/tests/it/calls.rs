@@ -21,10 +21,12 @@ fn concurrent_calls_get_their_own_responses() {
     let uris = [context.master_uri(), &silent, &gone];
     let calls: Vec<(&Uri, &str, &[Value])> =
         uris.iter().cycle().take(60).map(|uri| (*uri, "getUri", &params[..])).collect();
+    // The master answers in time, even on a busy machine.
+    let timeout = Duration::from_secs(3);
     let start = clock::monotonic();
-    let answers = context.call_all(&calls, Duration::from_secs(1)).unwrap();
-    // One after another, the silent peers would take twenty seconds.
-    assert!(clock::monotonic().since(start) < Duration::from_secs(10));
+    let answers = context.call_all(&calls, timeout).unwrap();
+    // One after another, the silent peers would take twenty times as long as one.
+    assert!(clock::monotonic().since(start) < 10 * timeout);
     assert_eq!(answers.len(), 60);
     for answers in answers.chunks(3) {
         assert_eq!(answers[0].as_ref().unwrap().as_array().unwrap()[2].as_str(), Some(graph.uri.as_str()));

@@ -71,17 +71,26 @@ fn expired_local_messages_are_dropped() {
     let _subscriptions = [typed.by_reference(&node, many), raw.as_bytes(&node, many)];
     let mortal = node.create_publisher("chatter", many.lifespan(LIFESPAN)).unwrap();
     let lasting = node.create_publisher("chatter", many).unwrap();
-    mortal.publish(text(1)).unwrap();
-    spin_until(&context, "what is in time is received", || typed.all() == [1] && raw.all() == [1]);
+    // On a busy machine the first ones may wait longer for the callbacks.
+    let is_in_time = || !typed.all().is_empty() && !raw.all().is_empty();
+    spin_until(&context, "what is in time is received", || {
+        is_in_time() || {
+            mortal.publish(text(1)).unwrap();
+            context.spin_some().unwrap();
+            is_in_time()
+        }
+    });
+    let in_time = [typed.all(), raw.all()];
     mortal.publish(text(2)).unwrap();
     lasting.publish(text(3)).unwrap();
     // No thread takes the waiting messages.
     wait_for_expiry();
-    mortal.publish(text(4)).unwrap();
+    lasting.publish(text(4)).unwrap();
     spin_until(&context, "the last is received", || {
         [&typed, &raw].iter().all(|of| of.all().last() == Some(&4))
     });
-    assert_eq!((typed.all(), raw.all()), (vec![1, 3, 4], vec![1, 3, 4]));
+    let expected = in_time.map(|in_time| [in_time, vec![3, 4]].concat());
+    assert_eq!([typed.all(), raw.all()], expected);
 }
 
 #[test]
@@ -127,22 +136,40 @@ fn expired_received_messages_are_dropped() {
 
 #[test]
 fn late_local_subscription_gets_unexpired_messages() {
+    // On a busy machine a step may take longer than the lifespan.
+    assert!((0..20).any(|_| late_local_subscription()), "each time a step took too long");
+}
+
+/// Whether the steps took less than the lifespan: otherwise nothing is shown.
+fn late_local_subscription() -> bool {
     let context = context(new_domain());
     let node = context.create_node("node").unwrap();
     let kept = QoS::keep_last(10).transient_local();
     let mortal = node.create_publisher("chatter", kept.lifespan(LIFESPAN)).unwrap();
     let lasting = node.create_publisher("chatter", kept).unwrap();
+    let begun = clock::monotonic();
     lasting.publish(text(1)).unwrap();
     mortal.publish(text(2)).unwrap();
     let in_time = Received::default();
     let _first = in_time.by_reference(&node, kept);
-    spin_until(&context, "what is in time is received", || in_time.all() == [1, 2]);
+    // All that a subscription gets is waiting when the first of it is received.
+    spin_until(&context, "the first is received", || !in_time.all().is_empty());
+    context.spin_some().unwrap();
+    if clock::monotonic().since(begun) >= LIFESPAN {
+        return false;
+    }
+    assert_eq!(in_time.all(), [1, 2]);
     wait_for_expiry();
+    let begun = clock::monotonic();
     mortal.publish(text(3)).unwrap();
     let (late, last) = (Received::default(), Received::default());
     let _late =
         [late.by_reference(&node, kept), last.by_reference(&node, QoS::keep_last(2).transient_local())];
-    spin_until(&context, "the rest is received", || [&late, &last].iter().all(|of| of.all().len() == 2));
+    spin_until(&context, "the first is received", || [&late, &last].iter().all(|of| !of.all().is_empty()));
+    context.spin_some().unwrap();
+    if clock::monotonic().since(begun) >= LIFESPAN {
+        return false;
+    }
     assert_eq!((late.all(), last.all()), (vec![1, 3], vec![1, 3]));
     // No thread takes the waiting messages, which expire.
     let slow = Received::default();
@@ -151,6 +178,7 @@ fn late_local_subscription_gets_unexpired_messages() {
     lasting.publish(text(4)).unwrap();
     spin_until(&context, "the last is received", || slow.all().last() == Some(&4));
     assert_eq!(slow.all(), [1, 4]);
+    true
 }
 
 fn nft(line: &str) {

@@ -1,6 +1,6 @@
 """Transforms as tf2_ros for rclpy sends and receives them: `transforms.py broadcast` publishes one static and some moving
-transforms and prints `sent` when both topics have a subscription and all are published; `transforms.py listen` prints each transform
-as JSON. Both use the topics and the quality of service of tf2_ros."""
+transforms and prints `sent` when both topics have `--wait` subscriptions (1) and all are published; `transforms.py listen` prints
+each transform as JSON. Both use the topics and the quality of service of tf2_ros."""
 import argparse
 import math
 
@@ -30,12 +30,12 @@ def stamped(parent, child, tenths, x, yaw):
     return message
 
 
-def broadcast(this, turn):
+def broadcast(this, turn, wait):
     moving = this.create_publisher(TFMessage, "/tf", DYNAMIC)
     fixed = this.create_publisher(TFMessage, "/tf_static", STATIC)
     fixed.publish(TFMessage(transforms=[stamped("base", "camera", 0, 1, 0.5)]))
     print_line("ready")
-    while moving.get_subscription_count() == 0 or fixed.get_subscription_count() == 0:
+    while min(moving.get_subscription_count(), fixed.get_subscription_count()) < wait:
         turn(0.02)
     for step in range(50):
         moving.publish(TFMessage(transforms=[stamped("odom", "base", 10_000 + step, step, step / 100)]))
@@ -59,5 +59,10 @@ def listen(this, turn):
 
 words = argparse.ArgumentParser()
 words.add_argument("role", choices=["broadcast", "listen"])
+words.add_argument("--wait", type=int, default=1, help="subscriptions to wait for on each topic")
+options = parsed(words)
 with node("transforms") as (this, turn):
-    {"broadcast": broadcast, "listen": listen}[parsed(words).role](this, turn)
+    if options.role == "broadcast":
+        broadcast(this, turn, options.wait)
+    else:
+        listen(this, turn)

@@ -21,7 +21,7 @@ def call(proxy, data):
 
 
 start("caller")
-rospy.wait_for_service(options.service, 30)
+rospy.wait_for_service(options.service, 60)
 once = rospy.ServiceProxy(options.service, SetBool)
 for _ in range(options.count):
     call(once, True)

@@ -7,8 +7,10 @@ import threading
 import xmlrpc.client
 import xmlrpc.server
 
-DEADLINE = 5.0
-CALL_TIMEOUT = 15.0
+DEADLINE = 60.0
+CALL_TIMEOUT = 60.0
+# A stuck slave does not answer for longer than the others may take.
+STUCK = 2 * DEADLINE
 STRING = "std_msgs/String"
 INT32 = "std_msgs/Int32"
 CASES = []
@@ -52,7 +54,7 @@ class FakeNode:
             with self.changed:
                 self.calls.append((method, list(args)))
                 self.changed.notify_all()
-            self.open.wait(DEADLINE)
+            self.open.wait(STUCK)
             return [1, "", 0]
         return record
 

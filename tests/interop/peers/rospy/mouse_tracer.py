@@ -35,7 +35,7 @@ class Tracer:
         if len(self.sampled) < 2:
             self.sampling = []
         else:
-            self.motor_power.wait_for_service(5)
+            self.motor_power.wait_for_service(60)
             self.motor_power(True)
             self.follows = True
 

@@ -39,7 +39,7 @@ def look(words):
     for target, source, seconds in zip(words[::3], words[1::3], words[2::3]):
         moment = rospy.Time.from_sec(float(seconds))
         try:
-            found = buffer.lookup_transform(target, source, moment, rospy.Duration(30)).transform
+            found = buffer.lookup_transform(target, source, moment, rospy.Duration(60)).transform
         except tf2_ros.TransformException as error:
             print_line(type(error).__name__)
             continue

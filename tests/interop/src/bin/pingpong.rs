@@ -71,8 +71,8 @@ fn pong(
 }
 
 fn wait_for_other(context: &Context, publisher: &Publisher<UInt8MultiArray>) -> Result<(), Box<dyn Error>> {
-    let until = Instant::now() + Duration::from_secs(20);
-    if !publisher.wait_for_subscribers(1, Duration::from_secs(20))? {
+    let until = Instant::now() + Duration::from_secs(60);
+    if !publisher.wait_for_subscribers(1, Duration::from_secs(60))? {
         return Err(format!("no subscriber of {}", publisher.topic()).into());
     }
     let by_memory = env::args().next_back().is_some_and(|way| way == "ros2-memory");

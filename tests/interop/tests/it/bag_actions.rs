@@ -81,7 +81,8 @@ fn recorded_topics_of_actions_are_published() {
     let status = format!("{ACTION}/_action/status");
     let words = [status.as_str(), "--type", "action_msgs/msg/GoalStatusArray", "--show"];
     let mut listener = ready(graph.listener(Origin::Ros2(KILTED), &words));
-    success(outcome(graph.running(&["bag", "play", text(&bag), "-i", "-e", "/status$"])));
+    let words = ["bag", "play", text(&bag), "-i", "-e", "/status$", "--wait-for-subscribers"];
+    success(outcome(graph.running(&words)));
     let all_ended = |line: &str| line.matches("\"status\"").count() == 4;
     listener.wait_for_line(all_ended, deadline_in(TIMEOUT)).expect("the status of the accepted goals");
     let nothing = graph.ran(&["bag", "play", text(&bag), "-i", "--exclude-actions", ACTION]);

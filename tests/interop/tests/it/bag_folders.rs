@@ -10,14 +10,16 @@ use serde_json::Value as Json;
 
 use crate::bag_scene::{answer, success, text};
 
-/// Messages of the talker in 1.5 s: the last one is in the middle of the second file, so that a killed recorder has not just
-/// split the bag.
+/// Messages of the talker, and bytes of each: the last one is in the middle of the second file, so that a killed recorder has
+/// not just split the bag.
 const COUNT: usize = 30;
+const SIZE: &str = "50000";
 
-/// A recorder's arguments, without the folder at their end. Each splits the bag.
+/// A recorder's arguments, without the folder at their end. Each splits the bag by its size: by time, the number of files
+/// depends on how busy the machine is.
 const RECORDERS: [&[&str]; 2] = [
-    &["bag", "record", "/chatter", "-s", "rosbag2", "--split", "--duration", "1", "-O"],
-    &["ros2", "bag", "record", "/chatter", "-d", "1", "-o"],
+    &["bag", "record", "/chatter", "-s", "rosbag2", "--split", "--size", "1", "-O"],
+    &["ros2", "bag", "record", "/chatter", "-b", "1000000", "-o"],
 ];
 
 fn runnel(graph: &Ros2Graph, words: &[&str]) -> Peer {
@@ -32,7 +34,8 @@ fn record(graph: &Ros2Graph, words: &[&str], folder: &Path, signal: Signal) {
     let is_ready = |line: &str| line.starts_with("recording into ");
     recorder.wait_for_line(is_ready, deadline_in(TIMEOUT)).expect("it records");
     let count = COUNT.to_string();
-    let talker = graph.talker(Origin::Runnel, &["/chatter", "--count", &count, "--rate", "20"]);
+    let words = ["/chatter", "--count", &count, "--size", SIZE, "--rate", "50"];
+    let talker = graph.talker(Origin::Runnel, &words);
     // What is on the disk while it records.
     wait_until("all messages are on the disk", deadline_in(TIMEOUT), || {
         answer(&outcome(runnel(graph, &["--json", "bag", "check", text(folder)])))["messages"] == COUNT

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use interop::doctor::{doctor, expect_findings, expect_no_findings, talker_and_listeners};
+use interop::doctor::{doctor, expect_findings, expect_no_findings, talker_and_listeners, wait_for_findings};
 use interop::{
     Master, Origin, Ros1Graph, Server, Side, TIMEOUT, next_messages, outcome, ready, rosparam_set, wait_until,
 };
@@ -249,7 +249,7 @@ fn simulated_time_without_publisher_is_an_error() {
         wait_until("/clock is published", deadline_in(TIMEOUT), || {
             !graph.nodes_at(Side::Publishers, "/clock").is_empty()
         });
-        expect_no_findings(graph, &[]);
+        wait_for_findings(graph, &[], 0, &["no problems found"]);
         set("false");
         expect_findings(graph, &[], 0, &["warning: /clock: published by /runnel_pub", "no node uses it"]);
         publisher.signal(Signal::INT).unwrap();
@@ -274,7 +274,7 @@ fn stopped_or_reversed_clock_is_reported() {
     expect_findings(graph, &[], 0, &["warning: /clock: no message from /sim within a second"]);
     drop(silent);
     let _back = ready(graph.tool("python3", &[file, "back"]));
-    expect_findings(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
+    wait_for_findings(graph, &[], 0, &["warning: /clock: /sim ran back from"]);
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn offset_stamps_are_reported_on_request() {
         let mut talker = graph.talker(origin, &image);
         next_messages(&mut talker, "sent", 1, deadline_in(TIMEOUT));
         let printed = format!("warning: /camera: stamps of /{origin}_talker are");
-        expect_findings(graph, &["--stamps"], 0, &[&printed, "behind this host's clock"]);
+        wait_for_findings(graph, &["--stamps"], 0, &[&printed, "behind this host's clock"]);
         assert!(!doctor(graph, &[], 0).contains("stamps"));
         talker.signal(Signal::INT).unwrap();
         talker.wait_exit(deadline_in(TIMEOUT)).unwrap();

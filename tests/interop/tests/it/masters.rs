@@ -220,7 +220,7 @@ fn newer_replaces_older(server: Server, older: Origin, newer: Origin) {
     let new_uri = graph.uri_of("/same");
     let what = format!("{newer} after {older} at {server:?}: {new_uri:?} after {old_uri}; {}", new.output());
     assert!(new_uri.is_some_and(|uri| uri != old_uri), "{what}");
-    assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), ["/same"]);
+    assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), ["/same"], "{what}");
     let mut talker = graph.talker(Origin::Runnel, &["/chatter", "--count", "3"]);
     assert_eq!(
         next_messages(&mut new, "got", 3, deadline_in(TIMEOUT)),

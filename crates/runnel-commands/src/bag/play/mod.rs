@@ -66,6 +66,9 @@ const ROS2_NODE: &str = "rosbag2_player";
 /// Begins the name of the node in ROS 1, as that of rosbag does.
 const ROS1_NODE: &str = "play";
 
+/// How long the end waits for responses and answers, unless the user gives a time.
+const ANSWERS: Duration = Duration::from_secs(1);
+
 /// What is played while paused, before keys and services go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burst {
@@ -132,7 +135,7 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     play_until_end(&mut player, &plan, range, times)?;
     player.end_line();
-    player.delivery().publishers.wait_for_answers(plan.linger, || context.ok());
+    player.delivery().publishers.wait_for_answers(plan.linger.unwrap_or(ANSWERS), || context.ok());
     report(&player, &plan, started.elapsed(), cli)?;
     // The publishers go first: they wait for subscribers that have not received all.
     drop(player);
@@ -243,7 +246,11 @@ fn join_ros1(cli: &CliContext, plan: &Plan, signals: bool) -> Result<PlayedGraph
 
 /// A node in a graph. Only one context of the process can catch signals.
 fn join(cli: &CliContext, plan: &Plan, graphs: Graphs, signals: bool) -> Result<PlayedGraph, CliError> {
-    let context = Context::with_options(cli.options(signals).graphs(graphs).linger(plan.linger))?;
+    let options = cli.options(signals).graphs(graphs);
+    let context = Context::with_options(match plan.linger {
+        Some(time) => options.linger(time),
+        None => options,
+    })?;
     let name = match graphs {
         Graphs::Ros2 => ROS2_NODE.to_owned(),
         _ => names::anonymous(ROS1_NODE, &clock::realtime().as_nanos().to_string()),

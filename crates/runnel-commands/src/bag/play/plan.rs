@@ -23,9 +23,6 @@ use crate::cli_context::CliContext;
 use crate::error::CliError;
 use crate::graphs::{Discovery, GraphFilter};
 
-/// How long the end waits for subscribers that have not received the last messages.
-const LINGER: Duration = Duration::from_secs(1);
-
 /// For ever: `--wait-for-all-acked 0`.
 const LONGEST_LINGER: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -53,7 +50,8 @@ pub struct Plan {
     pub reads_keys: bool,
     pub progress_period: ProgressPeriod,
     pub is_quiet: bool,
-    pub linger: Duration,
+    /// How long the end waits for subscribers that have not received the last messages; `None` for the context's default.
+    pub linger: Option<Duration>,
     pub filter: GraphFilter,
     pub discovery: Discovery,
     /// The graph of all messages, if they do not stay in their own.
@@ -125,7 +123,7 @@ impl Args {
             reads_keys: !self.shared.disable_keyboard_controls,
             progress_period: self.shared.progress_bar_update_rate.unwrap_or_default(),
             is_quiet: self.quiet,
-            linger: linger(self.shared.wait_for_all_acked),
+            linger: self.shared.wait_for_all_acked.map(linger),
             filter: self.filter,
             discovery: self.discovery,
             graph: self.graph.map(|graph| graph.generation()),
@@ -167,11 +165,10 @@ impl Plan {
     }
 }
 
-fn linger(milliseconds: Option<u64>) -> Duration {
+fn linger(milliseconds: u64) -> Duration {
     match milliseconds {
-        None => LINGER,
-        Some(0) => LONGEST_LINGER,
-        Some(milliseconds) => Duration::from_millis(milliseconds).min(LONGEST_LINGER),
+        0 => LONGEST_LINGER,
+        _ => Duration::from_millis(milliseconds).min(LONGEST_LINGER),
     }
 }
 
@@ -261,7 +258,8 @@ mod tests {
         ] {
             assert!(plan(line).is_err(), "{line}");
         }
-        assert_eq!(plan("--wait-for-all-acked 0").expect("sound").linger, LONGEST_LINGER);
+        assert_eq!(plan("--wait-for-all-acked 0").expect("sound").linger, Some(LONGEST_LINGER));
+        assert_eq!(plan("").expect("sound").linger, None, "that of the environment");
     }
 
     #[test]

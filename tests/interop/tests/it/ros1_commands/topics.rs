@@ -150,8 +150,14 @@ fn rate_output_matches_original() {
         "rostopic delay --window=5 /camera",
     ] {
         let measuring = format!("timeout -s INT 40 {line} | head -n 5");
-        let [ours, theirs] = [graph.linked(&measuring), graph.original(&measuring)];
-        assert_eq!(figures_out(&ours.output), figures_out(&theirs.output), "{line}: {ours:#?} {theirs:#?}");
+        let is_same =
+            |[ours, theirs]: &[Printed; 2]| figures_out(&ours.output) == figures_out(&theirs.output);
+        // On a busy machine either may print that it got no message within a second.
+        let mut attempts = Vec::new();
+        while !attempts.last().is_some_and(is_same) {
+            assert!(attempts.len() < 6, "{line}: {attempts:#?}");
+            attempts.push([graph.linked(&measuring), graph.original(&measuring)]);
+        }
     }
 }
 
