@@ -32,6 +32,11 @@ pub trait BagReader {
         Vec::new()
     }
 
+    /// Files that the metadata of a folder list, but that do not exist.
+    fn missing_files(&self) -> &[String] {
+        &[]
+    }
+
     /// Named metadata of the bag. SQLite files have none.
     ///
     /// # Errors

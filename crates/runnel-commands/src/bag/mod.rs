@@ -6,6 +6,7 @@ pub mod check;
 pub mod convert;
 mod copied_metadata;
 mod cut;
+pub mod damage_log;
 pub mod files;
 pub mod filter;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::disk::{Disk, MemoryDisk, Plain};
 use crate::mcap::Profile;
 use crate::rosbag2::{
-    BagFile, BagMetadata, CompressionMode, FileInfo, Folder, METADATA_FILE, Reader, Writer,
+    BagFile, BagMetadata, CUSTOM_DATA, CompressionMode, FileInfo, Folder, METADATA_FILE, Reader, Writer,
 };
 use crate::{
     BagReader, BagWriter, Channel, ChannelId, Encoding, Error, Format, Message, NewMessage, Selection,
@@ -81,7 +81,8 @@ fn split_bag_is_read_as_one() {
     let record = &records[2].values["serialized_metadata"];
     assert!(record.starts_with("version: 9\nstorage_identifier: "), "without the root key: {record}");
     let last = BagMetadata::parse(record).unwrap();
-    assert_eq!((records.len(), &*records[2].name, last.files.len()), (3, "rosbag2", 3));
+    assert_eq!((records.len(), &*records[2].name, last.files.len()), (4, "rosbag2", 3));
+    assert_eq!((&*records[3].name, &*records[3].values["robot"]), (CUSTOM_DATA, "r1"));
     let metadata =
         BagMetadata::parse(&fs::read_to_string(folder.path().join(METADATA_FILE)).unwrap()).unwrap();
     assert_eq!(metadata, last);

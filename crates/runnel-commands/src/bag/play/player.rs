@@ -97,7 +97,7 @@ impl Player {
 
     /// Parts of the bags that could not be read.
     pub fn damaged(&self) -> u64 {
-        self.cursor.damaged
+        self.cursor.damage.count()
     }
 
     /// The publishers, and the numbers of messages.

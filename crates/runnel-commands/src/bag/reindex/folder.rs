@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runnel_bag::files::Folder;
 use runnel_bag::mcap::Profile;
 use runnel_bag::rosbag2::{self, BagFile, BagMetadata, Folder as _, METADATA_FILE, rebuilt_metadata};
-use runnel_bag::{Error, Format, open_folder};
+use runnel_bag::{BagReader, Error, Format, open_folder};
 
 use super::file::{backup_name, is_whole, rewrite_as};
 use crate::bag::files::{exists, failed, is_taken, rename};
