@@ -29,6 +29,7 @@ pub mod time_range;
 pub mod transfer;
 #[cfg(test)]
 mod transfer_tests;
+pub mod yaml_members;
 
 use std::time::Duration;
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use runnel::core::schema::Generation;
 use runnel_bag::mcap::Profile;
 use runnel_bag::{Attachment, BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
+use runnel_io::files::rename_new;
 
 use super::copied_metadata::copied;
 use super::damage_log::DamageLog;
-use super::files::{FolderFormat, Format, NewFile, exists, failed, is_taken, rename};
+use super::files::{FolderFormat, Format, NewFile, exists, failed, is_taken};
 use super::inputs::{Found, Inputs, Wanted};
 use super::reading_progress::ReadingProgress;
 use super::record::{has_sum, stored};
@@ -84,7 +85,7 @@ impl Output {
             return Err(exists(&backup));
         }
         let file = NewFile::of_copy(path);
-        let writer = file.create_anew(format, profile)?;
+        let writer = file.create_replacement(format, profile)?;
         let mut output = Self::new(file, NewFormat::File(format).only(), writer);
         output.backup = Some(backup);
         Ok(output)
@@ -143,10 +144,10 @@ impl Output {
     fn take_name(&self) -> Result<(), CliError> {
         let Some(backup) = &self.backup else { return self.file.complete() };
         let path = self.file.path();
-        let moved = rename(path, backup);
+        let moved = rename_new(path, backup);
         moved.map_err(|error| CliError::Failed(format!("{}: {error}", backup.display())))?;
         // Without a new bag, the old one gets its name back.
-        self.file.complete().inspect_err(|_| _ = rename(backup, path))
+        self.file.complete().inspect_err(|_| _ = rename_new(backup, path))
     }
 }
 
