@@ -1,6 +1,6 @@
 //! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
 
-mod action_topics;
+pub mod action_topics;
 pub mod burst;
 pub mod check;
 pub mod convert;
@@ -25,6 +25,7 @@ pub mod record;
 pub mod reindex;
 pub mod service_topics;
 pub mod storage;
+pub mod subject;
 pub mod time_range;
 pub mod transfer;
 #[cfg(test)]
