@@ -94,6 +94,16 @@ pub trait BagWriter {
         Ok(false)
     }
 
+    /// Adds metadata to the unfinished bag: the last ones of a name count, if it begins with `runnel.`. Whether the format
+    /// can have metadata before it is finished.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        let _ = metadata;
+        Ok(false)
+    }
+
     /// Adds an attachment; whether the format has them.
     ///
     /// # Errors
@@ -163,6 +173,22 @@ pub struct Metadata {
     pub name: String,
     /// The texts.
     pub values: BTreeMap<String, String>,
+}
+
+/// Begins names of metadata of which the last ones in a file count.
+const REPLACED: &str = "runnel.";
+
+impl Metadata {
+    /// Those records of a file that no later one replaces.
+    pub(crate) fn latest(mut records: Vec<Self>) -> Vec<Self> {
+        let mut later = HashSet::new();
+        let mut is_latest =
+            |record: &Self| !record.name.starts_with(REPLACED) || later.insert(record.name.clone());
+        let latest: Vec<bool> = records.iter().rev().map(&mut is_latest).collect();
+        let mut latest = latest.into_iter().rev();
+        records.retain(|_| latest.next() == Some(true));
+        records
+    }
 }
 
 /// The messages to read. Without limits it has all.

@@ -171,6 +171,10 @@ impl<F: Folder> BagWriter for Writer<F> {
         Ok(true)
     }
 
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.file.update_metadata(metadata)
+    }
+
     fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
         self.file.add_attachment(attachment)
     }

@@ -103,6 +103,10 @@ impl<D: Disk> BagWriter for FileWriter<D> {
         self.file.add_metadata(metadata)
     }
 
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.file.update_metadata(metadata)
+    }
+
     fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
         self.file.add_attachment(attachment)
     }
