@@ -180,14 +180,13 @@ const REPLACED: &str = "runnel.";
 
 impl Metadata {
     /// Those records of a file that no later one replaces.
-    pub(crate) fn latest(mut records: Vec<Self>) -> Vec<Self> {
+    pub(crate) fn latest(records: Vec<Self>) -> Vec<Self> {
         let mut later = HashSet::new();
         let mut is_latest =
             |record: &Self| !record.name.starts_with(REPLACED) || later.insert(record.name.clone());
-        let latest: Vec<bool> = records.iter().rev().map(&mut is_latest).collect();
-        let mut latest = latest.into_iter().rev();
-        records.retain(|_| latest.next() == Some(true));
-        records
+        let mut latest: Vec<Self> = records.into_iter().rev().filter(|record| is_latest(record)).collect();
+        latest.reverse();
+        latest
     }
 }
 

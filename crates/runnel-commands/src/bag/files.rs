@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::files::Folder;
@@ -241,6 +241,8 @@ fn writer(
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use runnel_bag::Compression;
 
     use super::*;

@@ -126,7 +126,10 @@ impl LastStamp {
     }
 
     fn set(&self, stamp: u64) {
-        self.change(|state| (state.stamp, state.is_known) = (stamp, true));
+        self.change(|state| {
+            state.stamp = stamp;
+            state.is_known = true;
+        });
     }
 
     fn set_unreadable(&self, why: &str) {
