@@ -32,6 +32,11 @@ pub trait BagReader {
         Vec::new()
     }
 
+    /// Files that the metadata of a folder list, but that do not exist.
+    fn missing_files(&self) -> &[String] {
+        &[]
+    }
+
     /// Named metadata of the bag. SQLite files have none.
     ///
     /// # Errors
@@ -85,6 +90,16 @@ pub trait BagWriter {
     /// # Errors
     /// Those of the output.
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        let _ = metadata;
+        Ok(false)
+    }
+
+    /// Adds metadata to the unfinished bag: the last ones of a name count, if it begins with `runnel.`. Whether the format
+    /// can have metadata before it is finished.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         let _ = metadata;
         Ok(false)
     }
@@ -158,6 +173,21 @@ pub struct Metadata {
     pub name: String,
     /// The texts.
     pub values: BTreeMap<String, String>,
+}
+
+/// Begins names of metadata of which the last ones in a file count.
+const REPLACED: &str = "runnel.";
+
+impl Metadata {
+    /// Those records of a file that no later one replaces.
+    pub(crate) fn latest(records: Vec<Self>) -> Vec<Self> {
+        let mut later = HashSet::new();
+        let mut is_latest =
+            |record: &Self| !record.name.starts_with(REPLACED) || later.insert(record.name.clone());
+        let mut latest: Vec<Self> = records.into_iter().rev().filter(|record| is_latest(record)).collect();
+        latest.reverse();
+        latest
+    }
 }
 
 /// The messages to read. Without limits it has all.

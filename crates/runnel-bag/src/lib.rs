@@ -35,3 +35,8 @@ pub use compressor::{Compressed, Compressor};
 pub use error::Error;
 #[cfg(feature = "files")]
 pub use open::{open, open_folder};
+
+/// The example in the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/bags.md")]
+struct BagsPage;

@@ -1,6 +1,6 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory,
-//! doorbells, clocks, signals, name look-up, CPU placement, worker threads, files written past the page cache (feature
-//! `direct_file`).
+//! doorbells, clocks, signals, name look-up, CPU placement, worker threads, names of files, the terminal, files written past the page
+//! cache (feature `direct_file`).
 //!
 //! It is independent of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
 //! when their owner is dropped.
@@ -11,6 +11,7 @@ mod deferred_close;
 #[cfg(feature = "direct_file")]
 pub mod direct_file;
 pub mod doorbell;
+pub mod files;
 pub mod host;
 pub mod interfaces;
 pub mod lookup;
@@ -21,6 +22,7 @@ pub mod segment;
 pub mod signals;
 mod socket;
 pub mod tcp;
+pub mod terminal;
 pub mod udp;
 pub mod unix;
 pub mod workers;

@@ -102,7 +102,8 @@ impl<R: Read + Seek + Send> BagReader for Reader<R> {
 
     fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
         let positions = self.file.index.metadata.clone();
-        positions.into_iter().map(|at| self.read_metadata(at)).collect()
+        let records = positions.into_iter().map(|at| self.read_metadata(at));
+        records.collect::<Result<_, _>>().map(Metadata::latest)
     }
 
     fn read_attachments(&mut self) -> Box<dyn Iterator<Item = Result<Attachment, Error>> + Send + '_> {

@@ -199,6 +199,10 @@ impl<D: Disk> BagWriter for Writer<D> {
         Ok(true)
     }
 
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.add_metadata(metadata)
+    }
+
     fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {
         self.chunks.check_unfinished()?;
         self.chunks.end_chunk()?;

@@ -60,6 +60,10 @@ impl<F: Folder> FolderWriter<F> {
         self.contents.custom_data.insert(key.to_owned(), value.to_owned());
     }
 
+    pub(super) fn has_custom_data(&self, key: &str) -> bool {
+        self.contents.custom_data.contains_key(key)
+    }
+
     /// Begins the next file.
     ///
     /// # Errors

@@ -32,3 +32,7 @@ pub const METADATA_FILE: &str = "metadata.yaml";
 /// What stands before the extension in the name of a file that was written anew and is kept: `x_0.orig.mcap`. It is no
 /// part of the bag.
 pub const BACKUP: &str = ".orig";
+
+/// Name of the metadata that have the texts of the user, by key. A folder has them in the field `custom_data` of
+/// `metadata.yaml`, other bags in a record of this name.
+pub const CUSTOM_DATA: &str = "custom_data";

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::CUSTOM_DATA;
 use super::merge::{FileMessages, Merge};
 use super::metadata::{BagMetadata, CompressionMode, TopicInfo};
 use super::written_file::METADATA;
@@ -71,11 +72,6 @@ impl Reader {
         &self.files
     }
 
-    /// Files that `metadata.yaml` lists, but that do not exist.
-    pub fn missing_files(&self) -> &[String] {
-        &self.missing
-    }
-
     /// What the recorder said of the bag: `metadata.yaml`, or without it what the last finished file has of it.
     pub fn recorded_metadata(&mut self) -> Option<BagMetadata> {
         let listed = self.listed.clone();
@@ -133,10 +129,18 @@ impl BagReader for Reader {
         self.files.iter().filter_map(start).collect()
     }
 
+    fn missing_files(&self) -> &[String] {
+        &self.missing
+    }
+
     fn metadata(&mut self) -> Result<Vec<Metadata>, Error> {
         let mut all = Vec::new();
         for file in &mut self.files {
             all.extend(file.reader.metadata().map_err(|error| error.in_file(&file.path))?);
+        }
+        let values = self.recorded_metadata().map(|recorded| recorded.custom_data).unwrap_or_default();
+        if !values.is_empty() {
+            all.push(Metadata { name: CUSTOM_DATA.to_owned(), values });
         }
         Ok(all)
     }

@@ -1,5 +1,6 @@
 //! Writer of folders with MCAP files.
 
+use super::CUSTOM_DATA;
 use super::folder_writer::{Folder, FolderWriter};
 use super::written_file::FileWriter;
 use crate::disk::Disk;
@@ -53,9 +54,10 @@ impl<F: Folder> Writer<F> {
         Ok(Self { folder, file, settings, channels, file_start: None, finished_len: 0, is_finished: false })
     }
 
-    /// Adds a text to the field `custom_data` of the metadata. The files that were begun before lack it.
+    /// Adds a text to the field `custom_data` of the metadata. The files that are finished lack it.
     pub fn add_custom_data(&mut self, key: &str, value: &str) {
         self.folder.add_custom_data(key, value);
+        self.file.add_custom_data(key, value);
     }
 
     /// Begins the next file by itself at these limits. Each file has at least one message.
@@ -156,8 +158,21 @@ impl<F: Folder> BagWriter for Writer<F> {
         Ok(())
     }
 
+    /// [`CUSTOM_DATA`] go into the field `custom_data`. Values that it has already stay.
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
-        self.file.add_metadata(metadata)
+        if metadata.name != CUSTOM_DATA {
+            return self.file.add_metadata(metadata);
+        }
+        for (key, value) in &metadata.values {
+            if !self.folder.has_custom_data(key) {
+                self.add_custom_data(key, value);
+            }
+        }
+        Ok(true)
+    }
+
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.file.update_metadata(metadata)
     }
 
     fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {

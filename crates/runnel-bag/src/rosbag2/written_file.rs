@@ -53,6 +53,11 @@ impl<D: Disk> FileWriter<D> {
             folder,
         })
     }
+
+    /// Adds a text to what [`BagWriter::finish`] says of the folder.
+    pub(super) fn add_custom_data(&mut self, key: &str, value: &str) {
+        self.folder.custom_data.insert(key.to_owned(), value.to_owned());
+    }
 }
 
 impl<D: Disk> BagWriter for FileWriter<D> {
@@ -96,6 +101,10 @@ impl<D: Disk> BagWriter for FileWriter<D> {
 
     fn add_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
         self.file.add_metadata(metadata)
+    }
+
+    fn update_metadata(&mut self, metadata: &Metadata) -> Result<bool, Error> {
+        self.file.update_metadata(metadata)
     }
 
     fn add_attachment(&mut self, attachment: &Attachment) -> Result<bool, Error> {

@@ -27,7 +27,7 @@ pub struct Format<D> {
     pub name: &'static str,
     pub writer: fn(D) -> Result<Box<dyn BagWriter>, Error>,
     pub read: fn(Vec<u8>) -> Read,
-    /// One of this many repetitions is enough.
+    /// One of this many repetitions is enough for the short form of a test.
     pub share: u64,
 }
 

@@ -6,6 +6,8 @@ mod failing_disk;
 mod formats;
 mod kill;
 mod long_chunk;
+mod many_messages;
 mod power_loss;
+mod power_loss_folders;
 mod random;
 mod real_files;

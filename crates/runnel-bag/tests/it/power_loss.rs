@@ -13,19 +13,26 @@ const SECTOR: usize = 512;
 
 /// What the disk was asked for, in order.
 #[derive(Clone)]
-enum Request {
+pub enum Request {
     Write { at: usize, bytes: Vec<u8> },
     Sync,
     SetLen(usize),
 }
 
-type Log = Rc<RefCell<Vec<Request>>>;
+pub type Log = Rc<RefCell<Vec<Request>>>;
 
 /// A disk that logs what it is asked for.
-struct LoggedDisk {
+pub struct LoggedDisk {
     block: usize,
     buffer: usize,
     log: Log,
+}
+
+impl LoggedDisk {
+    pub fn new(random: &mut Random, log: &Log) -> Self {
+        let block = [SECTOR, 4096][random.below(2) as usize];
+        Self { block, buffer: 16 << 10, log: Rc::clone(log) }
+    }
 }
 
 impl Disk for LoggedDisk {
@@ -66,9 +73,7 @@ struct Recording {
 
 fn record(format: &Format<LoggedDisk>, random: &mut Random) -> Recording {
     let log = Log::default();
-    let block = [SECTOR, 4096][random.below(2) as usize];
-    let disk = LoggedDisk { block, buffer: 16 << 10, log: Rc::clone(&log) };
-    let mut writer = (format.writer)(disk).unwrap();
+    let mut writer = (format.writer)(LoggedDisk::new(random, &log)).unwrap();
     let mut recording = Recording { messages: Vec::new(), log: Vec::new(), safe: Vec::new() };
     let channel = add_channel(&mut *writer).unwrap();
     for number in 0..30 + random.below(60) as usize {
@@ -92,7 +97,7 @@ fn record(format: &Format<LoggedDisk>, random: &mut Random) -> Recording {
 }
 
 /// The file after a power failure: the requests up to the last sync are done, of the later ones any sectors.
-fn remains(log: &[Request], random: &mut Random) -> Vec<u8> {
+pub fn remains(log: &[Request], random: &mut Random) -> Vec<u8> {
     let synced = log.iter().rposition(|request| matches!(request, Request::Sync)).unwrap_or(0);
     let (safe, pending) = log.split_at(synced);
     let mut file = Vec::new();
@@ -124,7 +129,7 @@ fn carry_out(request: &Request, file: &mut Vec<u8>, mut is_written: impl FnMut()
 }
 
 /// Whether all `expected` are among `messages`, in their order.
-fn are_among(expected: &[Logged], messages: &[Logged]) -> bool {
+pub fn are_among(expected: &[Logged], messages: &[Logged]) -> bool {
     let mut left = messages.iter();
     expected.iter().all(|message| left.any(|other| other == message))
 }
@@ -132,7 +137,7 @@ fn are_among(expected: &[Logged], messages: &[Logged]) -> bool {
 #[test]
 fn messages_before_last_sync_survive_power_failure() {
     for format in formats::<LoggedDisk>() {
-        for seed in 0..repetitions(100, 1000) / format.share {
+        for seed in 0..repetitions(100 / format.share, 1000) {
             let mut random = Random::new(seed);
             let recording = record(&format, &mut random);
             let requests = random.below(recording.log.len() as u64 + 1) as usize;

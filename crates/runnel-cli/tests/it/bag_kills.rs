@@ -1,14 +1,13 @@
 //! Recorders that are killed while publishers run: what they had written can be read, and is complete up to its end.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
+use std::{fs, thread};
 
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Graphs, QoS};

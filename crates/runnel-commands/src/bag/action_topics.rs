@@ -11,15 +11,40 @@ pub enum ActionPart {
     Status,
 }
 
-/// The parts. What comes behind the action in the names of their topics, and behind its type in theirs: some have the
-/// same type for all actions.
-const PARTS: [(ActionPart, &str, Option<&str>); 5] = [
-    (ActionPart::SendGoal, "/_action/send_goal/_service_event", Some("_SendGoal_Event")),
-    (ActionPart::CancelGoal, "/_action/cancel_goal/_service_event", None),
-    (ActionPart::GetResult, "/_action/get_result/_service_event", Some("_GetResult_Event")),
-    (ActionPart::Feedback, "/_action/feedback", Some("_FeedbackMessage")),
-    (ActionPart::Status, "/_action/status", None),
+/// The type of a part's topic.
+#[derive(Clone, Copy)]
+enum PartType {
+    /// It ends so, behind that of the action.
+    OfAction(&'static str),
+    /// All actions have it.
+    Common(&'static str),
+}
+
+/// The parts, what comes behind the action in the names of their topics, and the types of these.
+const PARTS: [(ActionPart, &str, PartType); 5] = [
+    (ActionPart::SendGoal, "/_action/send_goal/_service_event", PartType::OfAction("_SendGoal_Event")),
+    (
+        ActionPart::CancelGoal,
+        "/_action/cancel_goal/_service_event",
+        PartType::Common("action_msgs/srv/CancelGoal_Event"),
+    ),
+    (ActionPart::GetResult, "/_action/get_result/_service_event", PartType::OfAction("_GetResult_Event")),
+    (ActionPart::Feedback, "/_action/feedback", PartType::OfAction("_FeedbackMessage")),
+    (ActionPart::Status, "/_action/status", PartType::Common("action_msgs/msg/GoalStatusArray")),
 ];
+
+impl ActionPart {
+    /// The name of its topic or its service, without those of the action.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SendGoal => "send_goal",
+            Self::CancelGoal => "cancel_goal",
+            Self::GetResult => "get_result",
+            Self::Feedback => "feedback",
+            Self::Status => "status",
+        }
+    }
+}
 
 /// A topic of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +66,22 @@ impl<'a> PartOfAction<'a> {
 
     /// The type of the action; `None` if the type of the topic does not say it.
     pub fn action_type<'b>(&self, topic_type: &'b str) -> Option<&'b str> {
-        let (.., suffix) = PARTS.into_iter().find(|(part, ..)| *part == self.part)?;
-        topic_type.strip_suffix(suffix?)
+        match self.part_type() {
+            PartType::OfAction(suffix) => topic_type.strip_suffix(suffix),
+            PartType::Common(_) => None,
+        }
+    }
+
+    /// Whether the topic can have this type.
+    pub fn has_type(&self, topic_type: &str) -> bool {
+        match self.part_type() {
+            PartType::OfAction(suffix) => topic_type.ends_with(suffix),
+            PartType::Common(name) => topic_type == name,
+        }
+    }
+
+    fn part_type(&self) -> PartType {
+        PARTS[self.part as usize].2
     }
 }
 
@@ -59,8 +98,10 @@ mod tests {
     fn topics_of_an_action_name_it() {
         let topics: Vec<String> = topics_of("/arm/fibonacci").collect();
         assert_eq!(topics.len(), 5);
-        for (topic, (part, ..)) in topics.iter().zip(PARTS) {
+        for (position, (topic, (part, ..))) in topics.iter().zip(PARTS).enumerate() {
             assert_eq!(PartOfAction::of(topic), Some(PartOfAction { action: "/arm/fibonacci", part }));
+            assert_eq!(part as usize, position, "the order of the parts");
+            assert!(topic.contains(&format!("/{}", part.name())), "{topic}");
         }
         for other in
             ["/_action/status", "/a/_action", "/a/status", "/a/_action/send_goal", "/a/_service_event"]

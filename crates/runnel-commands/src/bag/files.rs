@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::files::Folder;
 use runnel_bag::mcap::{self, Profile};
 use runnel_bag::rosbag2::{self, SplitLimits};
 use runnel_bag::{BagReader, BagWriter, Error, rosbag};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
+pub use runnel_io::files::is_taken;
+use runnel_io::files::rename_new;
 
 use super::storage::{CompressionSettings, Storage};
 use crate::error::CliError;
@@ -117,14 +117,14 @@ impl NewFile {
         if let Some(taken) = self.taken() {
             return Err(exists(taken));
         }
-        self.create_anew(format, profile)
+        self.create_replacement(format, profile)
     }
 
     /// Begins the bag, which replaces no file before it is complete.
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub fn create_anew(
+    pub fn create_replacement(
         &self,
         format: Format,
         profile: Profile,
@@ -159,7 +159,7 @@ impl NewFile {
     /// When another file has that name by now.
     pub fn complete(&self) -> Result<(), CliError> {
         if self.path != self.active {
-            rename(&self.active, &self.path).map_err(|error| match error.kind() {
+            rename_new(&self.active, &self.path).map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => exists(&self.path),
                 _ => CliError::Failed(format!("{}: {error}", self.active.display())),
             })?;
@@ -199,24 +199,6 @@ pub fn bag_name(folder: &Path) -> String {
 /// The ROS distribution that the metadata of a folder name: that of the environment, if any.
 pub fn ros_distro() -> String {
     env::var("ROS_DISTRO").unwrap_or_default()
-}
-
-/// Whether a file has this name.
-pub fn is_taken(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
-}
-
-/// Renames a file, unless a file of the new name exists.
-///
-/// # Errors
-/// Those of the file system.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Some file systems do not have that flag.
-        Err(Errno::INVAL | Errno::NOSYS) if !is_taken(to) => fs::rename(from, to),
-        Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
-        renamed => Ok(renamed?),
-    }
 }
 
 /// The error of a name that is taken.
@@ -259,6 +241,8 @@ fn writer(
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use runnel_bag::Compression;
 
     use super::*;

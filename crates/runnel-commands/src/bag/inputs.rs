@@ -74,6 +74,15 @@ impl Inputs {
         &self.channels
     }
 
+    /// Files that the metadata of a folder list, but that do not exist.
+    pub fn missing_files(&self) -> Vec<PathBuf> {
+        let of_bag = |bag: &Input| {
+            let names = bag.reader.missing_files().iter();
+            names.map(|name| bag.path.join(name)).collect::<Vec<_>>()
+        };
+        self.bags.iter().flat_map(of_bag).collect()
+    }
+
     /// Reads the attachments of all bags one after another.
     pub fn attachments(&mut self) -> impl Iterator<Item = Result<Attachment, (PathBuf, Error)>> {
         self.bags.iter_mut().flat_map(|Input { path, reader, .. }| {

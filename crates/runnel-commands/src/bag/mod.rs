@@ -1,11 +1,12 @@
 //! `runnel bag`: its commands, and what they are made of. `rosbag` and `ros2 bag` by their own names use it too.
 
-mod action_topics;
+pub mod action_topics;
 pub mod burst;
 pub mod check;
 pub mod convert;
 mod copied_metadata;
 mod cut;
+pub mod damage_log;
 pub mod files;
 pub mod filter;
 #[cfg(test)]
@@ -24,10 +25,12 @@ pub mod record;
 pub mod reindex;
 pub mod service_topics;
 pub mod storage;
+pub mod subject;
 pub mod time_range;
 pub mod transfer;
 #[cfg(test)]
 mod transfer_tests;
+pub mod yaml_members;
 
 use std::time::Duration;
 

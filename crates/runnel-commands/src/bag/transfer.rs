@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use runnel::core::schema::Generation;
 use runnel_bag::mcap::Profile;
 use runnel_bag::{Attachment, BagWriter, Channel, ChannelId, Encoding, Error, Message, Metadata, NewMessage};
+use runnel_io::files::rename_new;
 
 use super::copied_metadata::copied;
-use super::files::{FolderFormat, Format, NewFile, exists, failed, is_taken, rename};
+use super::damage_log::DamageLog;
+use super::files::{FolderFormat, Format, NewFile, exists, failed, is_taken};
 use super::inputs::{Found, Inputs, Wanted};
 use super::reading_progress::ReadingProgress;
 use super::record::{has_sum, stored};
 use super::storage::Storage;
 use crate::error::CliError;
 use crate::types::Types;
-
-/// Most errors of a bag that are logged one by one.
-const MOST_LOGGED: u64 = 5;
 
 /// A bag that is written.
 pub struct Output {
@@ -86,7 +85,7 @@ impl Output {
             return Err(exists(&backup));
         }
         let file = NewFile::of_copy(path);
-        let writer = file.create_anew(format, profile)?;
+        let writer = file.create_replacement(format, profile)?;
         let mut output = Self::new(file, NewFormat::File(format).only(), writer);
         output.backup = Some(backup);
         Ok(output)
@@ -145,10 +144,10 @@ impl Output {
     fn take_name(&self) -> Result<(), CliError> {
         let Some(backup) = &self.backup else { return self.file.complete() };
         let path = self.file.path();
-        let moved = rename(path, backup);
+        let moved = rename_new(path, backup);
         moved.map_err(|error| CliError::Failed(format!("{}: {error}", backup.display())))?;
         // Without a new bag, the old one gets its name back.
-        self.file.complete().inspect_err(|_| _ = rename(backup, path))
+        self.file.complete().inspect_err(|_| _ = rename_new(backup, path))
     }
 }
 
@@ -182,9 +181,10 @@ pub fn transfer(
 ) -> Result<Transferred, CliError> {
     let targets: Vec<Targets> = inputs.channels().iter().map(targets).collect();
     let metadata = copied(inputs.metadata());
+    let missing = inputs.missing_files();
+    let mut damage = DamageLog::default();
     let damages = inputs.bags().iter().filter_map(|bag| Some((&bag.path, bag.reader.damage()?)));
-    let mut damage =
-        Damage(damages.map(|(path, error)| log::warn!("{}", failed(path, error))).count() as u64);
+    damages.for_each(|(path, error)| damage.add(path, error));
     copy_attachments(inputs, &mut outputs, &mut damage)?;
     progress.begin(wanted.times(inputs));
     for read in inputs.messages(wanted) {
@@ -195,36 +195,28 @@ pub fn transfer(
                     outputs[*output].write(channel, described, &message)?;
                 }
             }
-            Err((path, error)) => damage.add(&path, &error)?,
+            Err((path, error)) => leave_out(&path, &error, &mut damage)?,
         }
     }
     progress.end();
     let files = outputs.into_iter().map(|output| output.complete(&metadata));
-    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.0, missing: Vec::new() })
+    Ok(Transferred { files: files.collect::<Result<_, _>>()?, damaged: damage.count(), missing })
 }
 
-/// Number of parts of the inputs that could not be read.
-struct Damage(u64);
-
-impl Damage {
-    /// Counts and logs one.
-    ///
-    /// # Errors
-    /// When the input cannot be read at all.
-    fn add(&mut self, path: &Path, error: &Error) -> Result<(), CliError> {
-        self.0 += 1;
-        if self.0 <= MOST_LOGGED {
-            log::warn!("{}", failed(path, error));
-        }
-        if matches!(error, Error::Io(_)) { Err(failed(path, error)) } else { Ok(()) }
-    }
+/// Counts and logs a damaged part.
+///
+/// # Errors
+/// When the input cannot be read at all.
+fn leave_out(path: &Path, error: &Error, damage: &mut DamageLog) -> Result<(), CliError> {
+    damage.add(path, error);
+    if matches!(error, Error::Io(_)) { Err(failed(path, error)) } else { Ok(()) }
 }
 
 /// Copies the attachments of all inputs into each output whose format has them.
 fn copy_attachments(
     inputs: &mut Inputs,
     outputs: &mut [Output],
-    damage: &mut Damage,
+    damage: &mut DamageLog,
 ) -> Result<(), CliError> {
     let mut left_out = 0;
     for read in inputs.attachments() {
@@ -234,7 +226,7 @@ fn copy_attachments(
                     left_out += u64::from(!output.add_attachment(&attachment)?);
                 }
             }
-            Err((path, error)) => damage.add(&path, &error)?,
+            Err((path, error)) => leave_out(&path, &error, damage)?,
         }
     }
     if left_out > 0 {

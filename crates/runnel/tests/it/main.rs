@@ -80,6 +80,7 @@ mod ros2_keep_all;
 mod ros2_loans;
 mod ros2_networks;
 mod ros2_raw;
+mod ros2_raw_qos;
 mod ros2_service_calls;
 mod ros2_service_events;
 mod ros2_services;

@@ -1,11 +1,15 @@
 //! Recordings of large messages at a rate, from shared memory and over TCPROS: none is missing, and all have their bytes.
 //! `bench/recording` measures what they cost.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use interop::{Master, Origin, Server, TIMEOUT, body, is_full, next_messages};
 use runnel_bag::{Selection, open};
-use runnel_testkit::process::deadline_in;
+use runnel_testkit::process::{Peer, deadline_in};
+use serde_json::Value as Json;
+use tempfile::TempDir;
 
 use crate::bag_scene::{Recorder, text};
 
@@ -15,6 +19,9 @@ const PUBLISHERS: [(Origin, &str); 2] = [(Origin::Runnel, "/memory"), (Origin::R
 /// Messages of each publisher in a second, and their bytes.
 const RATE: usize = 50;
 const LEN: usize = 1_000_000;
+
+/// Time limit of the bench on a busy host, in seconds.
+const BENCH: u64 = 300;
 
 /// The messages of a topic, as publishers describe them.
 fn recorded(bag: &Path, topic: &str) -> Vec<String> {
@@ -48,5 +55,28 @@ fn large_messages_are_all_recorded() {
     for ((sent, _talker), topic) in sent.iter().zip(topics) {
         let sent: Vec<&str> = sent.iter().map(|line| body(line)).collect();
         assert_eq!(recorded(&bag, topic), sent, "{topic}");
+    }
+}
+
+/// Its figures mean nothing here. Each of its recordings must get messages.
+#[test]
+fn recording_bench_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = TempDir::new().expect("a folder");
+    let results = folder.path().join("results.json");
+    let mut bench = Command::new(root.join("bench/recording"));
+    bench.arg("--quick").arg("--programs").arg(interop::folder());
+    bench.arg("--folder").arg(folder.path()).arg("--json").arg(&results);
+    let mut bench = Peer::spawn("bench/recording", bench).expect("it starts");
+    let ended = bench.wait_exit(deadline_in(BENCH)).expect("it ends");
+    assert!(ended.success(), "{}", bench.output());
+    let rows: Vec<Json> = serde_json::from_slice(&fs::read(results).expect("the results")).expect("JSON");
+    let recorders: Vec<&str> = rows.iter().filter_map(|row| row["recorder"].as_str()).collect();
+    let expected =
+        ["runnel", "rosbag", "runnel", "rosbag", "runnel", "runnel --lz4", "runnel --zstd", "runnel"];
+    assert_eq!(recorders, expected);
+    for row in rows {
+        let number = |name: &str| row[name].as_i64().unwrap_or_else(|| panic!("{name} of {row}"));
+        assert!(number("sent") > number("lost"), "nothing is recorded: {row}");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The info string of a fence gives the kind of a block: `file=NAME` is written to that file, `more=NAME` is appended to
 //! it, `excerpt` must compile as part of a program, `background` keeps running in its own terminal, `output` must occur in the output of the
-//! preceding commands, and `unchecked` needs something that tests do not have. Other `sh` blocks are run to their
-//! end, in one shell session.
+//! preceding commands, `doctest` is run by the documentation tests of the crate that it shows, and `unchecked` needs
+//! something that tests do not have. Other `sh` blocks are run to their end, in one shell session.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -149,7 +149,7 @@ impl Reader {
             let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
             match words.as_slice() {
                 // Nothing to type, as in a drawing.
-                [] | [_, "unchecked"] => {}
+                [] | [_, "unchecked"] | ["rust", "doctest"] => {}
                 [_, word] if word.starts_with("file=") => self.write(&word["file=".len()..], &block.text),
                 [_, word] if word.starts_with("more=") => self.append(&word["more=".len()..], &block.text),
                 ["rust", "excerpt"] => self.add_excerpt(&block),

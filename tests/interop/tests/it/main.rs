@@ -4,6 +4,7 @@ mod actions;
 mod backlog;
 mod bag_actions;
 mod bag_commands;
+mod bag_conversions;
 mod bag_disks;
 mod bag_drive;
 mod bag_folders;

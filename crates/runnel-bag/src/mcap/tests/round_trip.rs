@@ -190,3 +190,21 @@ fn latching_of_any_recorder_and_empty_list_of_qos_are_read() {
         assert_eq!((channel.latching, channel.offered_qos), (expected, None), "{latching}");
     }
 }
+
+/// A recorder says from time to time what it has lost.
+#[test]
+fn last_metadata_of_a_name_count() {
+    let mut writer = Writer::new(Cursor::new(Vec::new()), Profile::None).unwrap();
+    let metadata = |name: &str, value: &str| Metadata {
+        name: name.to_owned(),
+        values: [("/a".to_owned(), value.to_owned())].into(),
+    };
+    for (name, value) in [("runnel.loss", "1"), ("note", "1"), ("runnel.loss", "2"), ("note", "2")] {
+        assert!(writer.update_metadata(&metadata(name, value)).unwrap());
+    }
+    writer.flush().unwrap();
+    let read = |file: Vec<u8>| Reader::open(Cursor::new(file)).unwrap().metadata().unwrap();
+    let expected = [metadata("note", "1"), metadata("runnel.loss", "2"), metadata("note", "2")];
+    writer.finish().unwrap();
+    assert_eq!(read(writer.into_disk().into_inner().into_inner()), expected);
+}

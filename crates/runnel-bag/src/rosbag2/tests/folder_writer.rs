@@ -63,7 +63,7 @@ fn files_of_a_recorder_are_one_bag() {
     assert!(reader.summary().chunks.iter().all(|(compression, _)| *compression == Compression::Lz4));
     let records = reader.metadata().unwrap();
     let names: Vec<_> = records.iter().map(|record| &*record.name).collect();
-    assert_eq!(names, ["loss", "rosbag2"].repeat(3));
+    assert_eq!(names, [&["loss", "rosbag2"].repeat(3)[..], &["custom_data"]].concat());
     for (number, record) in records.iter().filter(|record| record.name == "rosbag2").enumerate() {
         let of_file = BagMetadata::parse(&record.values["serialized_metadata"]).unwrap();
         assert_eq!((of_file.files.len(), &*of_file.custom_data["robot"]), (number + 1, "r1"));

@@ -4,6 +4,8 @@ mod compressed;
 mod folder;
 #[cfg(feature = "files")]
 mod folder_writer;
+#[cfg(feature = "files")]
+mod listed_files;
 mod metadata;
 #[cfg(feature = "files")]
 mod rebuilt_metadata;

@@ -6,20 +6,20 @@ use std::path::Path;
 use runnel_bag::{BagReader, Selection};
 
 use super::times::in_seconds;
-use crate::bag::files::failed;
+use crate::bag::damage_log::DamageLog;
 
 /// The median frequency of each topic with two messages or more at different times, in Hz. Parts of the bag that cannot be
 /// read are logged and left out.
 pub(super) fn medians(path: &Path, reader: &mut dyn BagReader) -> BTreeMap<String, f64> {
     let topics: Vec<String> = reader.channels().iter().map(|channel| channel.topic.clone()).collect();
-    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let (mut times, mut damage) = (BTreeMap::<&str, Vec<f64>>::new(), DamageLog::default());
     for read in reader.messages(&Selection::default()) {
         match read {
             Ok(message) => {
                 let topic = topics[message.channel.index()].as_str();
                 times.entry(topic).or_default().push(in_seconds(message.log_time));
             }
-            Err(error) => log::warn!("{}", failed(path, &error)),
+            Err(error) => damage.add(path, &error),
         }
     }
     let frequency = |(topic, times): (&str, Vec<f64>)| Some((topic.to_owned(), median_frequency(&times)?));

@@ -39,6 +39,8 @@ pub enum Command {
     /// Plays again after the end. Replies false while it is playing.
     Play(PlayRange, Reply<bool>),
     Stop(Reply<()>),
+    /// Only ends the sleep: what the player waits for has changed.
+    Wake,
 }
 
 /// What is played again, in nanoseconds: as `rosbag2_interfaces/srv/Play` has it.

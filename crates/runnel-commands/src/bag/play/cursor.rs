@@ -5,10 +5,8 @@ use std::time::Duration;
 use super::kept::KeptChannels;
 use super::prefetch::Next;
 use super::source::{Reading, Source};
+use crate::bag::damage_log::DamageLog;
 use crate::bag::inputs::{Found, Wanted};
-
-/// Most damaged parts that are logged.
-const MOST_LOGGED: u64 = 5;
 
 /// What comes next, of these channels.
 pub struct Cursor {
@@ -19,7 +17,7 @@ pub struct Cursor {
     /// What comes next.
     pub head: Head,
     /// Parts of the bags that could not be read.
-    pub damaged: u64,
+    pub damage: DamageLog,
 }
 
 /// What comes next.
@@ -34,7 +32,7 @@ pub enum Head {
 impl Cursor {
     /// A cursor without a position, for the messages of these channels.
     pub fn new(source: Source, channels: Vec<usize>) -> Self {
-        Self { source, channels, reading: None, head: Head::Unread, damaged: 0 }
+        Self { source, channels, reading: None, head: Head::Unread, damage: DamageLog::default() }
     }
 
     /// The last messages before a time of those that are kept for late subscribers. The cursor has no position then.
@@ -58,12 +56,7 @@ impl Cursor {
             Next::End => self.head = Head::End,
             Next::Read(read) => match *read {
                 Ok(found) => self.head = Head::Message(Box::new(found)),
-                Err((path, error)) => {
-                    self.damaged += 1;
-                    if self.damaged <= MOST_LOGGED {
-                        log::warn!("{}: {error}", path.display());
-                    }
-                }
+                Err((path, error)) => self.damage.add(&path, &error),
             },
         }
     }

@@ -48,8 +48,8 @@ use control::{Controls, PlayRange, Remote};
 use kept::KeptChannels;
 use plan::Plan;
 use played_graphs::{PlayedGraph, PlayedGraphs};
-use player::{Delivery, Equipment, Player};
-use progress::Progress;
+use player::{Delivery, Player, PlayerParts};
+use progress::ProgressLine;
 use publishers::{Playing, Publishers};
 use rate_control::RateControl;
 use read_splits::ReadSplits;
@@ -111,21 +111,22 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     publishers.wait_for_known_subscribers(&graphs, plan.discovery.minimum())?;
     let rate_control = plan.rate_control.as_ref();
-    let rate_control = rate_control.map(|options| RateControl::create(&graphs, options, || cli.types()));
+    let (player, load) = (controls.remote(), || cli.types());
+    let rate_control = rate_control.map(|options| RateControl::create(&graphs, options, &player, load));
     let read_splits = graphs.ros2.as_ref().map(|ros2| ReadSplits::create(&ros2.node, inputs.bags()));
     context.sleep_wall(plan.delay)?;
-    let equipment = Equipment {
+    let parts = PlayerParts {
         kept: KeptChannels::of(&channels, &publishers.channels()),
         publishers,
         clocks,
         controls,
         source: Source::new(inputs, plan.order, plan.window),
         pauses: channels.iter().map(|channel| plan.pauses_before(channel)).collect(),
-        progress: Progress::new(plan.progress_period, is_quiet),
+        progress: ProgressLine::new(plan.progress_period, is_quiet),
         rate_control: rate_control.transpose()?,
         read_splits: read_splits.transpose()?,
     };
-    let mut player = Player::new(&context, equipment, plan.pace, range);
+    let mut player = Player::new(&context, parts, plan.pace, range);
     let started = Instant::now();
     player.begin();
     match burst {

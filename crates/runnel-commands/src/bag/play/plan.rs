@@ -217,7 +217,11 @@ mod tests {
     fn names_of_each_kind_are_selected() {
         let played = |line: &str, topic: &str| {
             let encoding = runnel_bag::Encoding::Cdr;
-            let type_name = if topic.ends_with("_event") { "std_srvs/srv/SetBool_Event" } else { "a/msg/B" };
+            let type_name = match topic {
+                "/power/_service_event" => "std_srvs/srv/SetBool_Event",
+                "/fib/_action/status" => "action_msgs/msg/GoalStatusArray",
+                _ => "a/msg/B",
+            };
             let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
             let channel = Channel { topic, type_name, encoding, ..Channel::default() };
             plan(line).expect("sound").topic(&channel).is_some()

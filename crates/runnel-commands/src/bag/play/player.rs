@@ -2,7 +2,7 @@
 
 mod commands;
 mod delivery;
-mod equipment;
+mod parts;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::control::{Controls, PlayRange, Reply};
 use super::cursor::{Cursor, Head};
 use super::kept::KeptChannels;
 use super::lateness::Lateness;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::rate_control::RateControl;
 use super::read_splits::ReadSplits;
 use super::schedule::Schedule;
@@ -23,7 +23,7 @@ use super::stepping::Stepping;
 use crate::bag::inputs::Found;
 use crate::error::CliError;
 pub use delivery::Delivery;
-pub use equipment::{Equipment, Pace};
+pub use parts::{Pace, PlayerParts};
 
 /// Longest wait before the end of the context is noticed.
 const STEP: Duration = Duration::from_millis(20);
@@ -52,16 +52,16 @@ pub struct Player {
     is_stopped: bool,
     /// What is to be played after the end.
     again: Option<(PlayRange, Reply<bool>)>,
-    progress: Progress,
+    progress: ProgressLine,
     /// How late messages were published that were waited for.
     pub lateness: Lateness,
 }
 
 impl Player {
     /// A player of a range of log times. It plays until the context ends.
-    pub fn new(context: &Context, equipment: Equipment, pace: Pace, range: (u64, u64)) -> Self {
-        let Equipment { publishers, clocks, controls, source, kept, pauses, .. } = equipment;
-        let Equipment { progress, rate_control, read_splits, .. } = equipment;
+    pub fn new(context: &Context, parts: PlayerParts, pace: Pace, range: (u64, u64)) -> Self {
+        let PlayerParts { publishers, clocks, controls, source, kept, pauses, .. } = parts;
+        let PlayerParts { progress, rate_control, read_splits, .. } = parts;
         let now = clock::monotonic();
         let mut schedule = Schedule::new(range.0, now, pace.rate);
         if pace.is_paused {
@@ -97,7 +97,7 @@ impl Player {
 
     /// Parts of the bags that could not be read.
     pub fn damaged(&self) -> u64 {
-        self.cursor.damaged
+        self.cursor.damage.count()
     }
 
     /// The publishers, and the numbers of messages.
@@ -124,7 +124,7 @@ impl Player {
     /// Plays until the end of the range. False if it was ended before.
     ///
     /// # Errors
-    /// When `/clock` cannot be published.
+    /// When `/clock` cannot be published, or no message on the rate control topic can be read.
     pub fn play(&mut self) -> Result<bool, CliError> {
         // The first message is read before time begins.
         while matches!(self.cursor.head, Head::Unread) && self.ok() {
@@ -265,6 +265,7 @@ impl Player {
     /// Does what is to be done between messages: commands, `/clock` and the progress.
     fn poll(&mut self, is_playing: bool) -> Result<(), CliError> {
         let now = clock::monotonic();
+        self.rate_control.as_ref().map_or(Ok(()), RateControl::check)?;
         while let Some(command) = self.controls.next(now) {
             self.execute(command, now, is_playing);
         }

@@ -35,14 +35,14 @@ impl ProgressPeriod {
 }
 
 /// See the module's documentation.
-pub struct Progress {
+pub struct ProgressLine {
     period: Option<Duration>,
     next: Instant,
     /// The playing waits for the rate control topic.
     is_delayed: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     /// The line is shown on a terminal, unless the player is quiet.
     pub fn new(ProgressPeriod(period): ProgressPeriod, is_quiet: bool) -> Self {
         let is_shown = !is_quiet && io::stderr().is_terminal();

@@ -2,8 +2,7 @@
 //! `--rate-control-topic` of `rosbag play`.
 
 use std::fmt::Display;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::core::schema::{Element, Generation, Schema, TypeName};
@@ -11,9 +10,11 @@ use runnel::core::wire::{Reader, Wire, cdr};
 use runnel::msgs::std_msgs::msg::Header;
 use runnel::{QoS, RawMessage, Subscription, SubscriptionOptions};
 
+use super::control::{Command, Remote};
 use super::played_graphs::PlayedGraphs;
 use crate::error::CliError;
 use crate::log_once::LogOnce;
+use crate::streaming::lock;
 use crate::types::{self, Types};
 
 /// What the user requests.
@@ -28,13 +29,28 @@ pub struct RateControlOptions {
 /// The subscriptions to the topic.
 pub struct RateControl {
     max_delay: u64,
-    progress: Progress,
+    last_stamp: LastStamp,
     _subscriptions: Vec<Subscription>,
 }
 
-/// The stamp of the last message, in nanoseconds. Clones share it.
-#[derive(Clone, Default)]
-struct Progress(Arc<AtomicU64>);
+/// The stamp of the last message. Clones share it.
+#[derive(Clone)]
+struct LastStamp {
+    state: Arc<Mutex<State>>,
+    player: Remote,
+}
+
+#[derive(Default)]
+struct State {
+    /// In nanoseconds.
+    stamp: u64,
+    /// The player waits for a later one.
+    is_awaited: bool,
+    /// A message had a header.
+    is_known: bool,
+    /// Why the messages of a publisher cannot be read.
+    unreadable: Option<String>,
+}
 
 impl RateControl {
     /// Subscribes to the topic in the graphs of the player. The definitions of types are read from publishers in ROS 1, and
@@ -45,11 +61,12 @@ impl RateControl {
     pub fn create(
         graphs: &PlayedGraphs,
         options: &RateControlOptions,
+        player: &Remote,
         load: impl Fn() -> Result<Types, CliError>,
     ) -> Result<Self, CliError> {
-        let progress = Progress::default();
+        let last_stamp = LastStamp::new(player.clone());
         let subscriptions = graphs.all().map(|graph| {
-            let (progress, types) = (progress.clone(), load()?);
+            let (last_stamp, types) = (last_stamp.clone(), load()?);
             let (mut last_type, mut refused) = (None, LogOnce::default());
             let take = move |message: &RawMessage<'_>| {
                 let name = message.type_name();
@@ -57,10 +74,15 @@ impl RateControl {
                     let definition = (message.generation(), name, message.definition());
                     last_type = Some((name.to_owned(), check_header(definition, &types)));
                 }
-                let checked = last_type.as_ref().map_or(Ok(()), |(_, checked)| checked.clone());
-                match checked.and_then(|()| stamp(message).ok_or_else(|| without_header(name))) {
-                    Ok(stamp) => progress.set(stamp),
-                    Err(why) => refused.warn(format!("--rate-control-topic: {why}")),
+                if let Some((_, Err(why))) = &last_type {
+                    refused.warn(format!("--rate-control-topic: {why}"));
+                    return last_stamp.set_unreadable(why);
+                }
+                match stamp(message) {
+                    Some(stamp) => last_stamp.set(stamp),
+                    None => {
+                        refused.warn(format!("--rate-control-topic: a message of type {name} is malformed"))
+                    }
                 }
             };
             let options_of_topic = SubscriptionOptions::from(QoS::keep_last(10).reliability_best_available());
@@ -68,27 +90,59 @@ impl RateControl {
         });
         let _subscriptions = subscriptions.collect::<Result<_, CliError>>()?;
         let max_delay = u64::try_from(options.max_delay.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { max_delay, progress, _subscriptions })
+        Ok(Self { max_delay, last_stamp, _subscriptions })
     }
 
-    /// Whether a message of this log time has to wait.
+    /// Whether a message of this log time has to wait. The next stamp ends the player's sleep then.
     pub fn delays(&self, log_time: u64) -> bool {
-        log_time.saturating_sub(self.progress.get()) > self.max_delay
+        let mut state = lock(&self.last_stamp.state);
+        state.is_awaited = log_time.saturating_sub(state.stamp) > self.max_delay;
+        state.is_awaited
+    }
+
+    /// Checks that a later stamp can be awaited.
+    ///
+    /// # Errors
+    /// When messages arrive, but none can be read.
+    pub fn check(&self) -> Result<(), CliError> {
+        let state = lock(&self.last_stamp.state);
+        match &state.unreadable {
+            Some(why) if state.is_awaited && !state.is_known => Err(CliError::Failed(format!(
+                "--rate-control-topic: {why}. Try: a topic whose messages begin with a header"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The playing goes on at this log time, which nobody can have reached before.
     pub fn begin_at(&self, log_time: u64) {
-        self.progress.set(log_time);
+        lock(&self.last_stamp.state).stamp = log_time;
     }
 }
 
-impl Progress {
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+impl LastStamp {
+    fn new(player: Remote) -> Self {
+        Self { state: Arc::default(), player }
     }
 
-    fn set(&self, nanos: u64) {
-        self.0.store(nanos, Ordering::Relaxed);
+    fn set(&self, stamp: u64) {
+        self.change(|state| {
+            state.stamp = stamp;
+            state.is_known = true;
+        });
+    }
+
+    fn set_unreadable(&self, why: &str) {
+        self.change(|state| state.unreadable = Some(why.to_owned()));
+    }
+
+    /// Changes the state, and ends the sleep of a player that waits for it. A change sends at most one command.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = lock(&self.state);
+        change(&mut state);
+        if std::mem::take(&mut state.is_awaited) {
+            self.player.send(Command::Wake);
+        }
     }
 }
 
@@ -129,7 +183,42 @@ fn stamp(message: &RawMessage<'_>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use runnel_io::clock;
+
     use super::*;
+    use crate::bag::play::control::Controls;
+
+    fn control(controls: &Controls) -> RateControl {
+        let last_stamp = LastStamp::new(controls.remote());
+        RateControl { max_delay: 10, last_stamp, _subscriptions: Vec::new() }
+    }
+
+    #[test]
+    fn stamp_ends_the_wait() {
+        let mut controls = Controls::new(None);
+        let control = control(&controls);
+        control.begin_at(100);
+        assert!(!control.delays(110) && control.delays(111));
+        let (last_stamp, begin) = (control.last_stamp.clone(), clock::monotonic());
+        std::thread::spawn(move || (101..=200).for_each(|stamp| last_stamp.set(stamp)));
+        controls.sleep(begin + Duration::from_secs(600));
+        assert!(clock::monotonic().since(begin) < Duration::from_secs(300), "it did not wait for the time");
+        assert!(matches!(controls.next(begin), Some(Command::Wake)));
+        assert!(controls.next(begin).is_none(), "the others do not wake a player that does not wait");
+    }
+
+    #[test]
+    fn unreadable_messages_end_only_a_wait_without_others() {
+        let controls = Controls::new(None);
+        let control = control(&controls);
+        control.last_stamp.set_unreadable("messages of type a/B cannot be read");
+        assert!(control.check().is_ok(), "nothing waits");
+        assert!(control.delays(11));
+        let why = control.check().expect_err("it would wait for ever").to_string();
+        assert!(why.starts_with("--rate-control-topic: messages of type a/B cannot be read. Try: "), "{why}");
+        control.last_stamp.set(0);
+        assert!(control.delays(11) && control.check().is_ok(), "another publisher can be read");
+    }
 
     #[test]
     fn unknown_type_is_not_reported_as_without_header() {

@@ -10,6 +10,7 @@ use runnel_bag::Channel;
 
 use super::service_events;
 use crate::bag::service_topics::ServiceTopic;
+use crate::bag::subject::Subject;
 use crate::types::Types;
 
 /// Which of the two events of a request is sent, by its number in `service_msgs/msg/ServiceEventInfo`.
@@ -107,7 +108,7 @@ impl Requests {
         let service = self.client.service();
         let request = request(&event)?;
         if !self.client.service_is_ready().map_err(|error| error.to_string())? {
-            return Err("nobody offers the service".into());
+            return Err("no server has the service. Try: start the server, or play without --publish-service-requests".into());
         }
         let (name, pending) = (service.to_owned(), PendingRequest::new(&self.unanswered));
         let done = move |response: Result<DynamicMessage, runnel::Error>| {
@@ -149,9 +150,10 @@ impl Drop for PendingRequest {
 
 /// The service's name of a channel with events, unless it belongs to an action.
 pub fn service_of(channel: &Channel) -> Option<String> {
-    let topic =
-        ServiceTopic::of(channel).filter(|topic| service_events::are_in(channel) && topic.action().is_none());
-    topic.map(|topic| topic.service)
+    match Subject::of(channel) {
+        Subject::Service(ServiceTopic { service, .. }) => Some(service),
+        _ => None,
+    }
 }
 
 fn event_type(event: &DynamicMessage) -> Option<u64> {

@@ -1,10 +1,9 @@
 //! The topics, services and actions that are played.
 
 use regex_lite::Regex;
-use runnel_bag::{Channel, Encoding};
+use runnel_bag::Channel;
 
-use super::requests;
-use crate::bag::action_topics::PartOfAction;
+use crate::bag::subject::Subject;
 
 /// A selection of topics, of services by their events, and of actions by their topics.
 #[derive(Debug, Default)]
@@ -27,56 +26,38 @@ pub struct Names {
     pub actions: Vec<String>,
 }
 
-/// What a channel has messages of.
-enum Kind {
-    Topic,
-    Service(String),
-    Action(String),
-}
-
 impl TopicSelection {
     /// Whether a channel is played.
     pub fn selects(&self, channel: &Channel) -> bool {
         let topic = channel.topic.as_str();
         let is_any = |regexes: &[Regex]| regexes.iter().any(|regex| regex.is_match(topic));
-        let kind = Kind::of(channel);
-        if self.unwanted.has(&kind, topic) || is_any(&self.excluded) {
+        let subject = Subject::of(channel);
+        if self.unwanted.has(&subject, topic) || is_any(&self.excluded) {
             return false;
         }
         // As in ros2 bag, --topics leaves services and actions alone, and the reverse.
-        let selects_all = self.wanted.of_kind(&kind).is_empty() && self.regexes.is_empty();
-        selects_all || self.wanted.has(&kind, topic) || is_any(&self.regexes)
+        let selects_all = self.wanted.of_kind(&subject).is_empty() && self.regexes.is_empty();
+        selects_all || self.wanted.has(&subject, topic) || is_any(&self.regexes)
     }
 }
 
 impl Names {
     /// Whether it has a topic, or what the topic has messages of.
-    fn has(&self, kind: &Kind, topic: &str) -> bool {
+    fn has(&self, subject: &Subject, topic: &str) -> bool {
         let has = |names: &[String], name: &str| names.iter().any(|named| is_named(name, named));
         has(&self.topics, topic)
-            || match kind {
-                Kind::Topic => false,
-                Kind::Service(service) => has(&self.services, service),
-                Kind::Action(action) => has(&self.actions, action),
+            || match subject {
+                Subject::Topic => false,
+                Subject::Service(service) => has(&self.services, &service.service),
+                Subject::Action { action, .. } => has(&self.actions, action),
             }
     }
 
-    fn of_kind(&self, kind: &Kind) -> &[String] {
-        match kind {
-            Kind::Topic => &self.topics,
-            Kind::Service(_) => &self.services,
-            Kind::Action(_) => &self.actions,
-        }
-    }
-}
-
-impl Kind {
-    fn of(channel: &Channel) -> Self {
-        let part = PartOfAction::of(&channel.topic).filter(|_| channel.encoding == Encoding::Cdr);
-        match (part, requests::service_of(channel)) {
-            (Some(part), _) => Self::Action(part.action.to_owned()),
-            (None, Some(service)) => Self::Service(service),
-            (None, None) => Self::Topic,
+    fn of_kind(&self, subject: &Subject) -> &[String] {
+        match subject {
+            Subject::Topic => &self.topics,
+            Subject::Service(_) => &self.services,
+            Subject::Action { .. } => &self.actions,
         }
     }
 }
@@ -88,6 +69,8 @@ pub fn is_named(name: &str, named: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use runnel_bag::Encoding;
+
     use super::*;
 
     fn names(topics: &[&str], services: &[&str], actions: &[&str]) -> Names {

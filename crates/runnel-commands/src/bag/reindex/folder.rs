@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use runnel_bag::files::Folder;
 use runnel_bag::mcap::Profile;
 use runnel_bag::rosbag2::{self, BagFile, BagMetadata, Folder as _, METADATA_FILE, rebuilt_metadata};
-use runnel_bag::{Error, Format, open_folder};
+use runnel_bag::{BagReader, Error, Format, open_folder};
+use runnel_io::files::rename_new;
 
 use super::file::{backup_name, is_whole, rewrite_as};
-use crate::bag::files::{exists, failed, is_taken, rename};
+use crate::bag::files::{exists, failed, is_taken};
 use crate::bag::inputs::Inputs;
 use crate::bag::new_bag::NewBag;
 use crate::bag::reading_progress::ReadingProgress;
@@ -94,13 +95,14 @@ fn write_metadata(
 ) -> Result<(), CliError> {
     let backup = backup_name(path);
     if is_described {
-        rename(path, &backup).map_err(|error| CliError::Failed(format!("{}: {error}", backup.display())))?;
+        rename_new(path, &backup)
+            .map_err(|error| CliError::Failed(format!("{}: {error}", backup.display())))?;
     }
     let written = Folder::open(folder).write_metadata(&metadata.to_string());
     written.map_err(|error| {
         if is_described {
             // Without new metadata, the old ones get their name back.
-            _ = rename(&backup, path);
+            _ = rename_new(&backup, path);
         }
         failed(path, &Error::Io(error))
     })

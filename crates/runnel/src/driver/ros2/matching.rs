@@ -19,7 +19,7 @@ impl Ros2 {
         if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
             group.on_reader_matched(remote, dual_node_id);
         }
-        if self.is_received_by_other_reader(local, remote) {
+        if !self.is_intended_for(local, remote) {
             return;
         }
         let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };

@@ -1,5 +1,6 @@
 //! Untyped subscriptions, which accept every type of a topic. DDS has no such reader: a reader is created for each
-//! type, and for each QoS, that publishers of other processes announce.
+//! type, and for each QoS, that publishers of other processes announce. RTPS also matches a publisher with readers that
+//! request less than it offers. Only the reader that was created for its QoS receives it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -36,8 +37,8 @@ pub(super) struct UntypedSubscription {
     core: Weak<SubscriptionCore>,
     input: Arc<TopicInput>,
     readers: Vec<TypedReader>,
-    /// Publishers in other processes, with their types.
-    publishers: BTreeMap<Guid, String>,
+    /// Publishers in other processes, and the reader that receives each. `None` if there are too many readers.
+    publishers: BTreeMap<Guid, Option<EntityId>>,
 }
 
 /// A reader for one announced type.
@@ -56,11 +57,18 @@ impl UntypedSubscription {
         publisher.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
     }
 
-    fn has_reader_for(&self, publisher: &DiscoveredPublisher, requested: QoS) -> bool {
-        let fits = |typed: &TypedReader| {
-            typed.qos == requested || typed.qos.incompatible_with(&publisher.qos).is_empty()
-        };
-        self.readers.iter().any(|typed| typed.dds_type == publisher.dds_type && fits(typed))
+    /// The reader for a publisher's messages, if there is one already.
+    fn existing_reader(&self, publisher: &DiscoveredPublisher, requested: QoS) -> Option<EntityId> {
+        let of_type = || self.readers.iter().filter(|typed| typed.dds_type == publisher.dds_type);
+        let fits = |typed: &TypedReader| typed.qos.incompatible_with(&publisher.qos).is_empty();
+        // Another reader would receive what this one has received already.
+        let known = self.publishers.get(&publisher.writer).copied().flatten();
+        let kept = of_type().find(|typed| Some(typed.id) == known && fits(typed));
+        let equal = || of_type().find(|typed| typed.qos == requested);
+        // A weaker reader is better than none.
+        let are_all_used = self.readers.len() >= MAX_READERS;
+        let weaker = || of_type().find(|typed| are_all_used && fits(typed));
+        kept.or_else(equal).or_else(weaker).map(|typed| typed.id)
     }
 
     /// QoS to request of a publisher.
@@ -75,14 +83,15 @@ impl UntypedSubscription {
         rtps: &Rtps,
         publisher: &DiscoveredPublisher,
     ) -> Result<Option<(EntityId, ReaderEnd)>, String> {
-        self.publishers.insert(publisher.writer, publisher.dds_type.clone());
         let qos = self.requested_qos(publisher);
-        if self.has_reader_for(publisher, qos) {
+        let existing = self.existing_reader(publisher, qos);
+        self.publishers.insert(publisher.writer, existing);
+        if existing.is_some() {
             return Ok(None);
         }
         if self.readers.len() >= MAX_READERS {
             return Err(format!(
-                "topic {}: publishers have more than {MAX_READERS} types: messages of type {} are not received",
+                "topic {}: publishers have more than {MAX_READERS} types and QoS: messages of type {} are not received",
                 self.topic,
                 as_logged(&ros2_name(&publisher.dds_type))
             ));
@@ -95,6 +104,7 @@ impl UntypedSubscription {
             self.dual_node_id,
         ));
         self.readers.push(TypedReader { id, dds_type: publisher.dds_type.clone(), qos });
+        self.publishers.insert(publisher.writer, Some(id));
         Ok(Some((id, self.reader_of(publisher))))
     }
 
@@ -116,38 +126,28 @@ impl UntypedSubscription {
         }
     }
 
-    /// Removes a publisher. Returns the readers of its type if it was the last one of that type.
+    /// Whether a reader receives a publisher.
+    fn is_reader_of(&self, reader: EntityId, writer: Guid) -> bool {
+        self.publishers.get(&writer) == Some(&Some(reader))
+    }
+
+    /// Removes a publisher. Returns the readers that receive no publisher then.
     fn remove_publisher(&mut self, writer: Guid) -> Vec<EntityId> {
-        let Some(gone) = self.publishers.remove(&writer) else { return Vec::new() };
-        if self.publishers.values().any(|dds_type| *dds_type == gone) {
+        let Self { publishers, readers, .. } = self;
+        if publishers.remove(&writer).is_none() {
             return Vec::new();
         }
-        self.readers.extract_if(.., |typed| typed.dds_type == gone).map(|typed| typed.id).collect()
+        let is_unused =
+            |typed: &mut TypedReader| !publishers.values().any(|reader| *reader == Some(typed.id));
+        readers.extract_if(.., is_unused).map(|typed| typed.id).collect()
     }
 }
 
 impl Ros2 {
-    /// Whether this reader is meant for this publisher. If a reader for another publisher does not match it, nothing is
-    /// missing.
+    /// Whether this reader is meant to receive this publisher. If another reader does not match it, nothing is missing.
     pub(super) fn is_intended_for(&self, reader: EntityId, writer: Guid) -> bool {
-        if self.readers.get(&reader).is_some_and(|end| !end.is_untyped) {
-            return true;
-        }
-        let Some(publisher) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(writer)) else {
-            return false;
-        };
-        let is_of = |end: &UntypedSubscription, typed: &TypedReader| {
-            typed.id == reader && typed.qos == end.requested_qos(&publisher)
-        };
-        self.untyped.iter().any(|end| end.readers.iter().any(|typed| is_of(end, typed)))
-    }
-
-    /// Whether another reader of the same subscription receives this publisher. It offers at least what both readers
-    /// request.
-    pub(super) fn is_received_by_other_reader(&self, reader: EntityId, writer: Guid) -> bool {
-        let Some(of) = self.readers.get(&reader).filter(|end| end.is_untyped) else { return false };
-        let same = |end: &&ReaderEnd| end.is_untyped && end.core.ptr_eq(&of.core);
-        self.readers.values().filter(same).any(|end| end.links.contains_key(&writer))
+        self.readers.get(&reader).is_some_and(|end| !end.is_untyped)
+            || self.untyped.iter().any(|end| end.is_reader_of(reader, writer))
     }
 }
 

@@ -37,6 +37,7 @@ impl Player {
                 self.is_stopped = true;
                 reply(());
             }
+            Command::Wake => {}
         }
     }
 

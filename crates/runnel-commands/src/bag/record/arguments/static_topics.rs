@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use runnel::core::schema::TypeName;
-use runnel::core::yaml::{YamlNode, YamlValue, parse_documents};
+use runnel::core::yaml::parse_documents;
 
+use crate::bag::yaml_members::{members, texts};
 use crate::error::CliError;
 
 /// The key of the list.
@@ -30,13 +31,12 @@ pub fn read(path: Option<&Path>) -> Result<StaticTopics, CliError> {
 fn parse(text: &str) -> Result<StaticTopics, String> {
     let documents = parse_documents(text).map_err(|error| error.to_string())?;
     let expected = || format!("expected a list of pairs [TOPIC, TYPE] below {KEY}");
-    let list = documents.first().and_then(list).ok_or_else(expected)?;
-    list.iter()
-        .map(|pair| match &pair.value {
-            YamlValue::List(pair) => match pair.as_slice() {
-                [topic, type_name] => topic_and_type(scalar(topic), scalar(type_name)),
-                _ => Err(expected()),
-            },
+    let members = documents.first().and_then(|root| members(root).ok()).unwrap_or_default();
+    let list = members.iter().find(|member| member.key == KEY).and_then(|member| member.list().ok());
+    list.ok_or_else(expected)?
+        .iter()
+        .map(|pair| match texts(pair).as_deref() {
+            Some([topic, type_name]) => topic_and_type(topic, type_name),
             _ => Err(expected()),
         })
         .collect()
@@ -50,22 +50,6 @@ fn topic_and_type(topic: &str, type_name: &str) -> Result<(String, TypeName), St
     let name =
         name.ok_or_else(|| format!("topic {topic}: {type_name:?} is no type, such as std_msgs/msg/String"));
     Ok((topic.to_owned(), name?))
-}
-
-fn list(document: &YamlNode) -> Option<&[YamlNode]> {
-    let YamlValue::Mapping(members) = &document.value else { return None };
-    match &members.iter().find(|(key, _)| scalar(key) == KEY)?.1.value {
-        YamlValue::List(list) => Some(list),
-        _ => None,
-    }
-}
-
-/// A scalar as it is written; empty for lists and mappings.
-fn scalar(node: &YamlNode) -> &str {
-    match &node.value {
-        YamlValue::Plain(text) | YamlValue::Quoted(text) => text,
-        _ => "",
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use runnel_bag::mcap::Profile;
+use runnel_bag::rosbag2::CUSTOM_DATA;
 use runnel_bag::{BagWriter, Channel, Error, Metadata};
 
 use super::retention::{ClosedBags, Retention};
@@ -12,9 +13,6 @@ use crate::bag::files::{Format, NewFile, appended, failed, folder};
 use crate::bag::new_bag::are_defined;
 use crate::bag::record::sink::{Bags, Removed, Space, Written};
 use crate::error::CliError;
-
-/// Name of the metadata with the texts of the user.
-const CUSTOM_DATA: &str = "custom_data";
 
 /// The files of a recording, one after another.
 pub struct OutputFiles {

@@ -10,8 +10,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rustix::fs::statvfs;
-
 pub use base_name::BaseName;
 pub use files::OutputFiles;
 pub use folder::OutputFolder;
@@ -24,11 +22,7 @@ use retention::ClosedBag;
 
 /// The space of the disk that has this file or folder.
 pub fn space(path: &Path) -> Option<Space> {
-    let disk = statvfs(path).ok()?;
-    Some(Space {
-        free: disk.f_bavail.saturating_mul(disk.f_frsize),
-        total: disk.f_blocks.saturating_mul(disk.f_frsize),
-    })
+    runnel_io::files::disk_space(path).ok()
 }
 
 /// Removes the file of a bag. A file that was moved away meanwhile frees nothing.

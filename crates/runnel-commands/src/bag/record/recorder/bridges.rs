@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use runnel::Ros2Graph;
 use runnel::bridge::bridge_of_node;
+use runnel::{Context, Error, Graphs, Ros2Graph};
 
-use super::master_query::Ros1Graph;
+use super::master_query::{MasterQuery, Ros1Graph};
 
 /// The bridges of both graphs. Those to another master or another domain bring messages that are recorded nowhere else.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,21 @@ struct ForeignBridges {
 }
 
 impl Bridges {
+    /// Those of a context in both graphs.
+    ///
+    /// # Errors
+    /// When the graph cannot be read.
+    pub fn of_context(context: &Context) -> Result<Self, Error> {
+        let bridges = Self::default();
+        if context.graphs() == Graphs::Both
+            && let Some(ros2) = context.ros2_graph()?
+            && let Some(ros1) = MasterQuery::default().poll(context)
+        {
+            bridges.update(&ros1, &ros2);
+        }
+        Ok(bridges)
+    }
+
     /// Takes both graphs as they are now.
     pub fn update(&self, ros1: &Ros1Graph, ros2: &Ros2Graph) {
         let state = &ros1.state;

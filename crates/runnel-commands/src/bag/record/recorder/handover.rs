@@ -1,10 +1,12 @@
 //! Handover of a topic from one subscription to another. For a while both receive, and each message is recorded once.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use runnel::Gid;
 
+use crate::bag::record::sink::Arrival;
 use crate::streaming::lock;
 
 /// Most publishers whose messages are known: peers can be any number. When there are more, all are forgotten.
@@ -27,6 +29,10 @@ struct Taken {
     has_begun: bool,
     /// By publisher, the first and the last number of the earlier and of the later subscription.
     numbers: BTreeMap<Gid, [Option<(u64, u64)>; 2]>,
+    /// By publisher without numbers, the hash of the last latched message of the earlier subscription: the later one
+    /// receives that message again.
+    latched: BTreeMap<String, u64>,
+    hasher: RandomState,
 }
 
 impl Handover {
@@ -35,16 +41,18 @@ impl Handover {
         lock(&self.0).has_begun = true;
     }
 
-    /// Whether a subscription records a message with this number at its publisher, if it has one: the other one has not.
-    pub fn takes(&self, side: Side, number: Option<(Gid, u64)>) -> bool {
-        lock(&self.0).takes(side, number)
+    /// Whether a subscription records a message: the other one has not.
+    pub fn takes(&self, side: Side, message: &Arrival<'_>) -> bool {
+        let mut taken = lock(&self.0);
+        match message.number {
+            Some((publisher, number)) => taken.takes_number(side, publisher, number),
+            None => taken.takes_unnumbered(side, message),
+        }
     }
 }
 
 impl Taken {
-    fn takes(&mut self, side: Side, number: Option<(Gid, u64)>) -> bool {
-        // Without a number, the two cannot be compared.
-        let Some((publisher, number)) = number else { return side == Side::Later || !self.has_begun };
+    fn takes_number(&mut self, side: Side, publisher: Gid, number: u64) -> bool {
         if self.numbers.len() >= MOST_PUBLISHERS && !self.numbers.contains_key(&publisher) {
             self.numbers.clear();
         }
@@ -57,14 +65,45 @@ impl Taken {
         (*first, *last) = ((*first).min(number), (*last).max(number));
         other.is_none_or(|(first, last)| !(first..=last).contains(&number))
     }
+
+    /// Without a number, only a latched message can be compared.
+    fn takes_unnumbered(&mut self, side: Side, message: &Arrival<'_>) -> bool {
+        let publisher = message.source.publisher;
+        let hash = |hasher: &RandomState| {
+            let data = message.content.data.try_to_vec().ok().filter(|_| message.source.is_latching)?;
+            Some(hasher.hash_one(data))
+        };
+        match side {
+            Side::Earlier if self.has_begun => false,
+            Side::Earlier => {
+                if let Some(hash) = hash(&self.hasher) {
+                    if self.latched.len() >= MOST_PUBLISHERS && !self.latched.contains_key(publisher) {
+                        self.latched.clear();
+                    }
+                    self.latched.insert(publisher.to_owned(), hash);
+                }
+                true
+            }
+            Side::Later => {
+                let earlier = self.latched.remove(publisher);
+                earlier.is_none() || earlier != hash(&self.hasher)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bag::record::sink::Source;
+    use crate::bag::record::sink::fixture::{arrival, source};
 
     const ONE: Gid = Gid([1; 16]);
     const TWO: Gid = Gid([2; 16]);
+
+    fn numbered(publisher: Gid, number: u64) -> Arrival<'static> {
+        Arrival { number: Some((publisher, number)), ..arrival(source("/one"), 1, "x") }
+    }
 
     #[test]
     fn each_message_is_taken_once() {
@@ -72,7 +111,7 @@ mod tests {
         let handover = Handover::default();
         let taken = |side, publisher, numbers: &[u64]| {
             let numbers = numbers.iter().copied();
-            numbers.filter(|number| handover.takes(side, Some((publisher, *number)))).collect::<Vec<u64>>()
+            numbers.filter(|number| handover.takes(side, &numbered(publisher, *number))).collect::<Vec<u64>>()
         };
         assert_eq!(taken(Earlier, ONE, &[3, 4]), [3, 4]);
         handover.begin();
@@ -85,18 +124,38 @@ mod tests {
 
     #[test]
     fn messages_without_number_are_taken_by_one_side() {
-        let handover = Handover::default();
-        assert!(handover.takes(Side::Earlier, None));
+        let (handover, message) = (Handover::default(), arrival(source("/one"), 1, "x"));
+        assert!(handover.takes(Side::Earlier, &message));
         handover.begin();
-        assert!(!handover.takes(Side::Earlier, None) && handover.takes(Side::Later, None));
+        assert!(!handover.takes(Side::Earlier, &message) && handover.takes(Side::Later, &message));
+    }
+
+    #[test]
+    fn latched_message_is_taken_once() {
+        let handover = Handover::default();
+        let latched = |publisher, text| arrival(Source { is_latching: true, ..source(publisher) }, 1, text);
+        for text in ["old", "map"] {
+            assert!(handover.takes(Side::Earlier, &latched("/one", text)));
+        }
+        handover.begin();
+        assert!(handover.takes(Side::Later, &latched("/two", "map")), "of another publisher");
+        assert!(!handover.takes(Side::Later, &latched("/one", "map")));
+        assert!(handover.takes(Side::Later, &latched("/one", "map")), "it is published again");
+        let handover = Handover::default();
+        assert!(handover.takes(Side::Earlier, &latched("/one", "old")));
+        assert!(handover.takes(Side::Later, &latched("/one", "map")), "the earlier one missed it");
     }
 
     #[test]
     fn known_publishers_are_bounded() {
         let handover = Handover::default();
         for number in 0..3 * MOST_PUBLISHERS as u128 {
-            assert!(handover.takes(Side::Earlier, Some((Gid(number.to_le_bytes()), 1))));
-            assert!(lock(&handover.0).numbers.len() <= MOST_PUBLISHERS);
+            assert!(handover.takes(Side::Earlier, &numbered(Gid(number.to_le_bytes()), 1)));
+            let (publisher, text) = (number.to_string(), "x");
+            let latched = arrival(Source { is_latching: true, ..source(&publisher) }, 1, text);
+            assert!(handover.takes(Side::Earlier, &latched));
+            let taken = lock(&handover.0);
+            assert!(taken.numbers.len() <= MOST_PUBLISHERS && taken.latched.len() <= MOST_PUBLISHERS);
         }
     }
 }

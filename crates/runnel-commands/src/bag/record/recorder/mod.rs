@@ -1,7 +1,7 @@
 //! The recorder: subscribes to topics as they appear, and keeps the bag safe.
 //!
-//! Callbacks of the context store the messages; see [`Sink`]. Its owner spins the context, and calls [`Recorder::step`] a few
-//! times a second on another thread.
+//! Callbacks of the context store the messages; see [`Sink`]. Its owner spins the context, and calls [`Recorder::step`]
+//! several times a second on another thread.
 
 mod bridges;
 mod control;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use runnel::core::schema::Schema;
-use runnel::{Context, Gid, Graphs, Node, RawMessage, Ros2Graph, Subscription};
+use runnel::{Context, Graphs, Node, RawMessage, Ros2Graph, Subscription};
 use runnel_bag::rosbag2::offered_qos::to_yaml;
 
 use bridges::Bridges;
@@ -97,7 +97,6 @@ impl Recorder {
         let control = Control::new(Arc::clone(&sink), clock.clone(), options.discovery);
         let mut recorder = Self {
             definitions: Definitions::new(&context, node, load),
-            context,
             node: node.clone(),
             sink,
             subscriptions: Subscriptions::default(),
@@ -106,19 +105,14 @@ impl Recorder {
             _clock_subscription: clock_subscription,
             control,
             master: MasterQuery::default(),
-            bridges: Bridges::default(),
+            // Before the first subscription, so that no latched message of a bridge to another graph is left out.
+            bridges: Bridges::of_context(&context)?,
+            context,
             has_discovered: false,
             sync: sync.map_err(|error| CliError::Failed(format!("thread that syncs the bag: {error}")))?,
             static_topics,
             options,
         };
-        // Before the first subscription, so that no latched message of a bridge to another graph is left out.
-        if recorder.context.graphs() == Graphs::Both
-            && let Some(ros2) = recorder.context.ros2_graph()?
-            && let Some(ros1) = MasterQuery::default().poll(&recorder.context)
-        {
-            recorder.bridges.update(&ros1, &ros2);
-        }
         for topic in recorder.options.topics.names.clone() {
             recorder.subscribe(&topic)?;
         }
@@ -225,7 +219,7 @@ impl Recorder {
         let recorded = match self.static_topics.get(name).cloned() {
             None => self.subscription((name, topic), None, |_| true),
             Some(StaticTopic { schema, handover }) => {
-                let takes = move |number| handover.takes(Side::Earlier, number);
+                let takes = move |message: &Arrival<'_>| handover.takes(Side::Earlier, message);
                 self.subscription((name, topic), Some(&schema), takes)
             }
         };
@@ -241,7 +235,7 @@ impl Recorder {
             let Some(topic) = self.subscriptions.topic(&name) else { continue };
             let Some(StaticTopic { handover, .. }) = self.static_topics.remove(&name) else { continue };
             let later = handover.clone();
-            let takes = move |number| later.takes(Side::Later, number);
+            let takes = move |message: &Arrival<'_>| later.takes(Side::Later, message);
             match self.subscription((&name, topic), None, takes) {
                 Ok(recorded) => {
                     handover.begin();
@@ -256,12 +250,12 @@ impl Recorder {
     }
 
     /// A subscription to a topic at this position of the sink, of a type if it has one before there is a publisher. It records
-    /// the messages that `takes` accepts, by their numbers at their publishers.
+    /// the messages that `takes` accepts.
     fn subscription(
         &self,
         (name, topic): (&str, usize),
         schema: Option<&Schema>,
-        takes: impl Fn(Option<(Gid, u64)>) -> bool + Send + 'static,
+        takes: impl Fn(&Arrival<'_>) -> bool + Send + 'static,
     ) -> Result<Recorded, CliError> {
         let (sink, clock) = (Arc::clone(&self.sink), self.clock.clone());
         let bridges = (self.context.graphs() == Graphs::Both).then(|| self.bridges.clone());
@@ -269,7 +263,7 @@ impl Recorder {
             let is_repeated = bridges.as_ref().is_some_and(|bridges| bridges.repeats(message.publisher()));
             if let Some(log_time) = clock.log_time(message).filter(|_| !is_repeated) {
                 let arrival = Arrival::new(message, log_time);
-                if takes(arrival.number) {
+                if takes(&arrival) {
                     lock(&sink).take(topic, &arrival);
                 }
             }

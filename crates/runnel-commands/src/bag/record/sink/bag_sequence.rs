@@ -111,13 +111,13 @@ impl BagSequence {
         self.open.as_ref().is_some_and(|bag| limits.is_full(bag.own_len(), bag.start(), now))
     }
 
-    /// Gives everything so far to the disk. False if nothing was written since the last time.
+    /// Gives everything so far to the disk, with the losses until now. False if nothing was written since the last time.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn sync(&mut self) -> Result<bool, Error> {
+    pub fn sync(&mut self, loss: Metadata) -> Result<bool, Error> {
         self.synced_len = self.len();
-        let is_synced = self.open.as_mut().map_or(Ok(false), OpenBag::sync)?;
+        let is_synced = self.open.as_mut().map_or(Ok(false), |bag| bag.sync(loss))?;
         self.synced_kept = self.kept;
         Ok(is_synced)
     }

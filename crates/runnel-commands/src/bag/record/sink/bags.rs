@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use runnel_bag::{BagWriter, Channel, Error};
+pub use runnel_io::files::Space;
 
 use crate::error::CliError;
 
@@ -63,13 +64,4 @@ pub struct Removed {
     pub file: PathBuf,
     /// Its length in bytes.
     pub len: u64,
-}
-
-/// Space on a disk, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// What can be written.
-    pub free: u64,
-    /// All of it.
-    pub total: u64,
 }

@@ -42,7 +42,8 @@ impl FreeSpace {
         };
         let [free, least] = [free, least].map(size);
         Err(CliError::Failed(format!(
-            "the disk has {free} left, and --min-space is {least}: the recording ends"
+            "the disk has {free} left, and --min-space is {least}: the recording ends. Try: a smaller --min-space, \
+             --disk-full drop-oldest with --split, or --output-dir on another disk"
         )))
     }
 

@@ -63,6 +63,11 @@ impl Counts {
         }
     }
 
+    /// What is missing, for programs.
+    pub fn loss_to_json(self) -> Json {
+        json!({ "lost": self.lost(), "dropped": self.dropped, "refused": self.refused })
+    }
+
     /// For programs.
     pub fn to_json(self) -> Json {
         json!({

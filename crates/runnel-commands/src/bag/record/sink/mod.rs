@@ -11,7 +11,7 @@ mod bags;
 mod channels;
 mod end;
 #[cfg(test)]
-mod fixture;
+pub mod fixture;
 mod free_space;
 mod known_definitions;
 mod known_source;
@@ -35,6 +35,8 @@ use runnel::core::schema::Generation;
 
 pub use arrival::Arrival;
 use arrival::OwnedArrival;
+#[cfg(test)]
+pub use arrival::Source;
 use bag_sequence::BagSequence;
 pub use bag_sequence::Split;
 pub use bags::{Bags, Removed, Space, Written};

@@ -1,6 +1,6 @@
 //! The bag that is written.
 
-use runnel_bag::{BagWriter, ChannelId, Error, NewMessage};
+use runnel_bag::{BagWriter, ChannelId, Error, Metadata, NewMessage};
 
 use super::arrival::Content;
 use super::bags::Written;
@@ -19,12 +19,22 @@ pub struct OpenBag {
     /// Length of the messages of earlier bags that it begins with, which do not count as its own.
     repeated_len: u64,
     is_dirty: bool,
+    /// The losses that it holds.
+    loss: Metadata,
 }
 
 impl OpenBag {
     /// A bag without messages.
     pub fn new(writer: Box<dyn BagWriter + Send>) -> Self {
-        Self { writer, channels: Vec::new(), start: None, end: 0, repeated_len: 0, is_dirty: false }
+        Self {
+            writer,
+            channels: Vec::new(),
+            start: None,
+            end: 0,
+            repeated_len: 0,
+            is_dirty: false,
+            loss: Metadata::default(),
+        }
     }
 
     /// Log time of its first message of its own, in nanoseconds since 1970.
@@ -66,12 +76,16 @@ impl OpenBag {
         Ok(())
     }
 
-    /// Gives everything so far to the disk, and waits until it is safe from a power failure. False if nothing was written
-    /// since the last time.
+    /// Gives everything so far to the disk, with the losses until now, and waits until it is safe from a power failure.
+    /// False if nothing was written since the last time.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn sync(&mut self) -> Result<bool, Error> {
+    pub fn sync(&mut self, loss: Metadata) -> Result<bool, Error> {
+        if !loss.values.is_empty() && loss != self.loss {
+            self.is_dirty |= self.writer.update_metadata(&loss)?;
+            self.loss = loss;
+        }
         if !std::mem::take(&mut self.is_dirty) {
             return Ok(false);
         }

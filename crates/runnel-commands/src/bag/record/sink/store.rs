@@ -70,7 +70,7 @@ impl Store {
         {
             self.end = Some(End::Refused(why));
         }
-        match self.bags.sync() {
+        match self.bags.sync(self.topics.loss_until_now()) {
             Ok(true) => self.topics.mark_synced(),
             Ok(false) => {}
             Err(error) => self.fail(&error, channels),

@@ -33,6 +33,15 @@ impl RecordedTopics {
         Metadata { name: LOSS.to_owned(), values: rows.collect() }
     }
 
+    /// What is missing until now of those since the last bag was complete. An unfinished bag holds it.
+    pub fn loss_until_now(&self) -> Metadata {
+        let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
+        let counts = followed.map(|topic| (topic.name.clone(), topic.counts_of_bag()));
+        let rows = counts.filter(|(_, counts)| counts.absent() > 0);
+        let rows = rows.map(|(name, counts)| (name, counts.loss_to_json().to_string()));
+        Metadata { name: LOSS.to_owned(), values: rows.collect() }
+    }
+
     /// The bag is complete.
     pub fn end_bag(&mut self) {
         self.0.iter_mut().for_each(Topic::end_bag);

@@ -1,6 +1,5 @@
 //! `ros2 bag convert`
 
-mod members;
 mod output_bag;
 #[cfg(test)]
 mod tests;

@@ -8,11 +8,11 @@ use runnel::core::yaml::{YamlNode, parse_documents};
 use runnel_bag::Compression;
 use runnel_bag::rosbag2::SplitLimits;
 
-use super::members::{Member, members};
 use super::topic_filter::TopicFilter;
 use crate::bag::files::FolderFormat;
 use crate::bag::record::CompressionArgs;
 use crate::bag::storage::{CompressionSettings, Storage};
+use crate::bag::yaml_members::{Member, members};
 use crate::originals::one_line_error;
 
 /// Keys that matter only while topics are recorded.

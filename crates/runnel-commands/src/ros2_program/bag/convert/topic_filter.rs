@@ -4,9 +4,9 @@ use regex_lite::Regex;
 use runnel::core::schema::TypeName;
 use runnel_bag::Channel;
 
-use super::members::Member;
 use crate::bag::quantity;
 use crate::bag::service_topics::ServiceTopic;
+use crate::bag::yaml_members::Member;
 use crate::graphs::is_hidden;
 
 /// Keys of topics and services.

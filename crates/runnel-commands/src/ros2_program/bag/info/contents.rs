@@ -6,7 +6,7 @@ use std::path::Path;
 use runnel_bag::{BagReader, ChannelId, Selection};
 
 use super::description::Entry;
-use crate::bag::files::failed;
+use crate::bag::damage_log::DamageLog;
 use crate::bag::service_topics::ServiceTopic;
 
 /// How many requests and responses of a service there are. Those of the client and of the server are the same one.
@@ -43,12 +43,12 @@ impl Contents {
         let are_calls: Vec<bool> =
             reader.channels().iter().map(|channel| ServiceTopic::of(channel).is_some()).collect();
         let mut channels = vec![(0_u64, Calls::default()); are_calls.len()];
-        let mut known: HashSet<(ChannelId, Call)> = HashSet::new();
+        let (mut known, mut damage) = (HashSet::<(ChannelId, Call)>::new(), DamageLog::default());
         for read in reader.messages(&Selection::default()) {
             let message = match read {
                 Ok(message) => message,
                 Err(error) => {
-                    log::warn!("{}", failed(path, &error));
+                    damage.add(path, &error);
                     continue;
                 }
             };

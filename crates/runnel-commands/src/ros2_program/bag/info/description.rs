@@ -8,8 +8,10 @@ use runnel_bag::{BagReader, Channel, Format, open_folder};
 
 use super::SortOrder;
 use super::contents::{Calls, Contents};
+use crate::bag::action_topics::ActionPart;
 use crate::bag::files;
-use crate::bag::service_topics::{ActionTopic, ServiceTopic};
+use crate::bag::service_topics::ServiceTopic;
+use crate::bag::subject::Subject;
 use crate::error::CliError;
 
 /// A bag.
@@ -57,10 +59,6 @@ pub(super) struct Action {
     pub(super) services: BTreeMap<String, Entry>,
 }
 
-/// What comes behind the name of an action in those of its topics, and the ends of their types.
-const FEEDBACK: (&str, &str) = ("/_action/feedback", "_FeedbackMessage");
-const STATUS: (&str, &str) = ("/_action/status", "action_msgs/msg/GoalStatusArray");
-
 impl Description {
     /// Describes a bag, and reads its messages if that is requested.
     ///
@@ -85,14 +83,14 @@ impl Description {
         for (position, channel) in reader.channels().iter().enumerate() {
             let count = summary.counts.get(position).copied().unwrap_or_default();
             let entry = Entry { count, ..contents.entry(position) };
-            let place: &mut Entry = match Kind::of(channel) {
-                Kind::Topic => named(&mut topics, &channel.topic, Some(&channel.type_name), channel),
-                Kind::Service(ServiceTopic { service, type_name }) => {
+            let place: &mut Entry = match Subject::of(channel) {
+                Subject::Topic => named(&mut topics, &channel.topic, Some(&channel.type_name), channel),
+                Subject::Service(ServiceTopic { service, type_name }) => {
                     named(&mut services, &service, Some(&type_name), channel)
                 }
-                Kind::Action { action, type_name, part } => {
+                Subject::Action { action, type_name, part } => {
                     let place: &mut Action = actions.entry(action.clone()).or_default();
-                    place.add(&action, type_name.as_deref(), &part, channel, &entry);
+                    place.add(&action, type_name.as_deref(), part, channel, &entry);
                     continue;
                 }
             };
@@ -131,13 +129,20 @@ impl Entry {
 }
 
 impl Action {
-    fn add(&mut self, name: &str, type_name: Option<&str>, part: &str, channel: &Channel, entry: &Entry) {
+    fn add(
+        &mut self,
+        name: &str,
+        type_name: Option<&str>,
+        part: ActionPart,
+        channel: &Channel,
+        entry: &Entry,
+    ) {
         self.all.describe(name, type_name, channel);
         self.all.add(entry);
         match part {
-            "feedback" => self.feedback = self.feedback.saturating_add(entry.count),
-            "status" => self.status = self.status.saturating_add(entry.count),
-            service => self.services.entry(service.to_owned()).or_default().add(entry),
+            ActionPart::Feedback => self.feedback = self.feedback.saturating_add(entry.count),
+            ActionPart::Status => self.status = self.status.saturating_add(entry.count),
+            service => self.services.entry(service.name().to_owned()).or_default().add(entry),
         }
     }
 }
@@ -162,34 +167,6 @@ fn named<'a>(
     let entry = entries.entry(name.to_owned()).or_default();
     entry.describe(name, type_name, channel);
     entry
-}
-
-/// What a channel is part of.
-enum Kind {
-    Topic,
-    Service(ServiceTopic),
-    Action { action: String, type_name: Option<String>, part: String },
-}
-
-impl Kind {
-    fn of(channel: &Channel) -> Self {
-        let Channel { topic, type_name, .. } = channel;
-        if let Some(service) = ServiceTopic::of(channel) {
-            let Some(ActionTopic { action, type_name }) = service.action() else {
-                return Self::Service(service);
-            };
-            let part = service.service.rsplit('/').next().unwrap_or_default().to_owned();
-            return Self::Action { action, type_name, part };
-        }
-        let of_action = |(suffix, type_end): (&str, &str), part: &str| {
-            let action = topic.strip_suffix(suffix)?.to_owned();
-            let action_type = type_name.strip_suffix(type_end)?;
-            let action_type = Some(action_type.to_owned()).filter(|name| !name.is_empty());
-            Some(Self::Action { action, type_name: action_type, part: part.to_owned() })
-        };
-        let found = of_action(FEEDBACK, "feedback").or_else(|| of_action(STATUS, "status"));
-        found.unwrap_or(Self::Topic)
-    }
 }
 
 type Opened = (Box<dyn BagReader + Send>, Vec<String>, Option<BagMetadata>);

@@ -71,6 +71,32 @@ fn counts_are_in_the_bag() {
 }
 
 #[test]
+fn counts_survive_the_recorder() {
+    let mut recording = Recording::new(Limits::default());
+    let [topic, _other] = ["/a", "/b"].map(|topic| recording.sink.add_topic(topic));
+    recording.sink.take(topic, &arrival(source("/one"), 1, "text"));
+    let loss = |recording: &Recording| {
+        // As after kill -9: what is in the file now.
+        let copy = recording.path("copy");
+        fs::copy(recording.path("a.mcap"), &copy).expect("a copy");
+        let metadata = files::open(&copy).expect("a bag").metadata().expect("sound");
+        metadata.into_iter().filter(|one| one.name == "runnel.loss").map(|one| one.values).collect::<Vec<_>>()
+    };
+    recording.sink.sync();
+    assert_eq!(loss(&recording).len(), 0, "nothing is lost");
+    for dropped in [3, 3, 5] {
+        recording.sink.set_lost(topic, dropped, 0);
+        recording.sink.sync();
+        let expected = format!(r#"{{"lost":0,"dropped":{dropped},"refused":0}}"#);
+        assert_eq!(loss(&recording), [[("/a".to_owned(), expected)].into()]);
+    }
+    recording.sink.finish().expect("it is written");
+    let [values] = &loss(&recording)[..] else { panic!("one record counts") };
+    assert_eq!(values["/a"], r#"{"messages":1,"bytes":4,"lost":0,"dropped":5,"refused":0}"#);
+    assert_eq!(values.len(), 2);
+}
+
+#[test]
 fn limits_end_the_recording() {
     let limits = Limits { messages: Some(2), ..Limits::default() };
     let mut recording = Recording::new(limits);

@@ -4,8 +4,8 @@ use runnel::core::yaml::{Plain, YamlNode, YamlValue, parse_yaml_bool, plain_valu
 
 /// A key and its value.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) key: &'a str,
+pub struct Member<'a> {
+    pub key: &'a str,
     value: &'a YamlNode,
 }
 
@@ -13,7 +13,7 @@ pub(super) struct Member<'a> {
 ///
 /// # Errors
 /// What is expected, for another value, and for a key that is no text. The same holds for all methods.
-pub(super) fn members(node: &YamlNode) -> Result<Vec<Member<'_>>, String> {
+pub fn members(node: &YamlNode) -> Result<Vec<Member<'_>>, String> {
     let YamlValue::Mapping(members) = &node.value else { return Err("expected a mapping".to_owned()) };
     let key = |key| text(key).ok_or_else(|| "expected text as key".to_owned());
     members.iter().map(|(name, value)| Ok(Member { key: key(name)?, value })).collect()
@@ -21,19 +21,19 @@ pub(super) fn members(node: &YamlNode) -> Result<Vec<Member<'_>>, String> {
 
 impl<'a> Member<'a> {
     /// Whether nothing is written behind the key: the default counts.
-    pub(super) fn is_null(self) -> bool {
+    pub fn is_null(self) -> bool {
         matches!(&self.value.value, YamlValue::Plain(text) if plain_value(text) == Plain::Null)
     }
 
-    pub(super) fn text(self) -> Result<&'a str, String> {
+    pub fn text(self) -> Result<&'a str, String> {
         text(self.value).ok_or_else(|| self.expected("text"))
     }
 
-    pub(super) fn truth(self) -> Result<bool, String> {
+    pub fn truth(self) -> Result<bool, String> {
         text(self.value).and_then(parse_yaml_bool).ok_or_else(|| self.expected("true or false"))
     }
 
-    pub(super) fn number(self) -> Result<u64, String> {
+    pub fn number(self) -> Result<u64, String> {
         let number = match text(self.value).map(plain_value) {
             Some(Plain::Int(number)) => u64::try_from(number).ok(),
             _ => None,
@@ -41,26 +41,34 @@ impl<'a> Member<'a> {
         number.ok_or_else(|| self.expected("a whole number, from 0 on"))
     }
 
-    pub(super) fn list(self) -> Result<&'a [YamlNode], String> {
+    pub fn list(self) -> Result<&'a [YamlNode], String> {
         match &self.value.value {
             YamlValue::List(elements) => Ok(elements),
             _ => Err(self.expected("a list")),
         }
     }
 
-    pub(super) fn texts(self) -> Result<Vec<String>, String> {
-        let element = |node| text(node).map(str::to_owned).ok_or_else(|| self.expected("a list of texts"));
-        self.list()?.iter().map(element).collect()
+    pub fn texts(self) -> Result<Vec<String>, String> {
+        let texts = texts(self.value).ok_or_else(|| self.expected("a list of texts"))?;
+        Ok(texts.into_iter().map(str::to_owned).collect())
     }
 
     /// The members of a mapping whose values are texts.
-    pub(super) fn mapping<T: FromIterator<(String, String)>>(self) -> Result<T, String> {
+    pub fn mapping<T: FromIterator<(String, String)>>(self) -> Result<T, String> {
         let members = members(self.value).map_err(|_| self.expected("a mapping of texts"))?;
         members.iter().map(|member| Ok((member.key.to_owned(), member.text()?.to_owned()))).collect()
     }
 
     fn expected(self, what: &str) -> String {
         format!("{}: expected {what}", self.key)
+    }
+}
+
+/// The elements of a list of texts.
+pub fn texts(node: &YamlNode) -> Option<Vec<&str>> {
+    match &node.value {
+        YamlValue::List(elements) => elements.iter().map(text).collect(),
+        _ => None,
     }
 }
 

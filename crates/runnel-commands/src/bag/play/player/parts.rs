@@ -1,11 +1,11 @@
-//! What a player plays with, and how.
+//! Parts of a player, and its pace.
 
 use std::time::Duration;
 
 use crate::bag::play::clocks::Clocks;
 use crate::bag::play::control::Controls;
 use crate::bag::play::kept::KeptChannels;
-use crate::bag::play::progress::Progress;
+use crate::bag::play::progress::ProgressLine;
 use crate::bag::play::publishers::Publishers;
 use crate::bag::play::rate_control::RateControl;
 use crate::bag::play::read_splits::ReadSplits;
@@ -24,8 +24,8 @@ pub struct Pace {
     pub is_paused: bool,
 }
 
-/// What a player plays with.
-pub struct Equipment {
+/// Parts of a player.
+pub struct PlayerParts {
     pub publishers: Publishers,
     pub clocks: Clocks,
     pub controls: Controls,
@@ -33,7 +33,7 @@ pub struct Equipment {
     pub kept: KeptChannels,
     /// By channel, whether the player pauses before its messages.
     pub pauses: Vec<bool>,
-    pub progress: Progress,
+    pub progress: ProgressLine,
     pub rate_control: Option<RateControl>,
     pub read_splits: Option<ReadSplits>,
 }
