@@ -7,8 +7,7 @@ use std::time::Duration;
 use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
-use crate::checkpoint::{Sleep, Suspended, other_function, resume, suspend};
-use crate::host::{GuestMemory, Host};
+use crate::host::{GuestMemory, Host, Sleep, Suspended, other_function, resume, suspend};
 use crate::imports::fill_randomly;
 use crate::refusal::Refusal;
 

@@ -5,9 +5,9 @@ use std::sync::PoisonError;
 use runnel::ParameterValue;
 use wasmtime::Store;
 
-use super::state::{EntityData, EntityState, ParameterState, State, Suspended};
+use super::state::{EntityData, EntityState, ParameterState, State};
 use super::{Checkpoint, MemoryImage};
-use crate::host::{Description, Entity, Host, NodeEntity};
+use crate::host::{Description, Entity, Host, NodeEntity, Suspended};
 use crate::imports::encode_parameter;
 use crate::program::ModuleHash;
 

@@ -1,14 +1,9 @@
-//! Checkpoints: all that a guest is, at one instant, and what the host holds for it.
-//!
-//! A guest is suspended where it waits, sleeps or runs a loop. Its module was instrumented for that when it was compiled:
-//! its functions return one by one, and leave their local variables and the way back in a buffer in linear memory (Binaryen's
-//! Asyncify). Calling the main function again leads back to where it was, in the same instance or in one that was given the
-//! same memory and globals, on whatever processor.
+//! Checkpoints: all that a guest is, at one instant, and what the host holds for it. The guest is suspended meanwhile, see
+//! `host::suspension`.
 //!
 //! | Module | Holds |
 //! |---|---|
 //! | `request` | a checkpoint that another thread asks for |
-//! | `stack` | suspending the functions that run, and resuming them |
 //! | `state` | what is in a checkpoint beside the memory |
 //! | `capture`, `restore` | between the host's objects and the state |
 //! | `image` | linear memory without its zero pages |
@@ -18,7 +13,6 @@ mod file;
 mod image;
 mod request;
 mod restore;
-mod stack;
 mod state;
 
 use std::fs;
@@ -26,10 +20,9 @@ use std::path::Path;
 
 pub use capture::capture;
 pub use image::MemoryImage;
-pub use request::{Decision, Request, Requests};
+pub use request::{Decision, Requests};
 pub use restore::restore_entities;
-pub use stack::{BUFFER, Stack, Suspension, other_function, resume, suspend};
-pub use state::{Sleep, State, Suspended, Wait};
+pub use state::State;
 
 use crate::error::GuestError;
 use crate::program::ModuleHash;

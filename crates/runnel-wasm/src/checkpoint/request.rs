@@ -1,16 +1,15 @@
 //! A checkpoint that another thread asks for.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Checkpoint;
+use crate::host::Signals;
 
 /// The request that a guest has not answered.
-#[derive(Default)]
 pub struct Requests {
-    is_waiting: AtomicBool,
+    signals: Arc<Signals>,
     state: Mutex<State>,
 }
 
@@ -65,6 +64,10 @@ impl Request {
 }
 
 impl Requests {
+    pub fn new(signals: &Arc<Signals>) -> Self {
+        Self { signals: Arc::clone(signals), state: Mutex::default() }
+    }
+
     /// Adds a request, which the guest answers.
     ///
     /// # Errors
@@ -78,12 +81,8 @@ impl Requests {
             State::Closed => return Err("it has ended"),
             State::None => *state = State::Waiting(Request { reply, decision }),
         }
-        self.is_waiting.store(true, Ordering::SeqCst);
+        self.signals.want_suspension(true);
         Ok(Asked { answer, decide })
-    }
-
-    pub fn is_waiting(&self) -> bool {
-        self.is_waiting.load(Ordering::Relaxed)
     }
 
     /// The request that waits, which is answered now: there is no other one until [`done`](Self::done).
@@ -109,7 +108,7 @@ impl Requests {
     }
 
     fn replace(&self, state: &mut State, next: State) -> Option<Request> {
-        self.is_waiting.store(false, Ordering::SeqCst);
+        self.signals.want_suspension(false);
         match std::mem::replace(state, next) {
             State::Waiting(request) => Some(request),
             State::None | State::Answered | State::Closed => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runnel::Context;
 
-use crate::checkpoint::{Checkpoint, Decision};
+use crate::checkpoint::{Checkpoint, Decision, Requests};
 use crate::error::GuestError;
 use crate::host::Signals;
 use crate::program::Engine;
@@ -16,6 +16,7 @@ use crate::program::Engine;
 pub struct GuestControl {
     pub(super) name: String,
     pub(super) signals: Arc<Signals>,
+    pub(super) requests: Arc<Requests>,
     pub(super) context: Context,
     pub(super) engine: Engine,
     /// Why there are no checkpoints of it.
@@ -55,7 +56,7 @@ impl GuestControl {
         if let Some(why) = &self.checkpoint_refusal {
             return Err(refused(why));
         }
-        let asked = self.signals.checkpoints.add().map_err(refused)?;
+        let asked = self.requests.add().map_err(refused)?;
         self.engine.inner().increment_epoch();
         self.context.executor().waker().wake();
         match asked.answer.recv_timeout(timeout) {
@@ -63,7 +64,7 @@ impl GuestControl {
             Ok(Err(why)) => Err(refused(&why)),
             Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
             Err(RecvTimeoutError::Timeout) => {
-                self.signals.checkpoints.done();
+                self.requests.done();
                 Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
             }
         }

@@ -13,11 +13,9 @@ use runnel::Context;
 use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
-use crate::checkpoint::{
-    BUFFER, Checkpoint, Decision, Stack, Suspended, Suspension, capture, restore_entities,
-};
+use crate::checkpoint::{Checkpoint, Decision, Requests, capture, restore_entities};
 use crate::error::GuestError;
-use crate::host::{Host, Signals, Watchdog};
+use crate::host::{BUFFER, Host, Signals, Stack, Suspended, Suspension, Watchdog};
 use crate::manifest::Manifest;
 use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
@@ -64,6 +62,7 @@ impl Guest {
         let control = GuestControl {
             name: program.name().to_owned(),
             signals: Arc::clone(&signals),
+            requests: Arc::new(Requests::new(&signals)),
             context: context.clone(),
             engine: engine.clone(),
             checkpoint_refusal: program.checkpoint_refusal().map(str::to_owned),
@@ -80,7 +79,7 @@ impl Guest {
         store.epoch_deadline_callback(|mut store| -> wasmtime::Result<UpdateDeadline> {
             let host = store.data_mut();
             let deadline = host.pace.check()?;
-            if host.pace.is_checkpoint_wanted()
+            if host.pace.is_suspension_wanted()
                 && let Some(stack) = host.stack.clone()
             {
                 stack.set_stop(&mut store, true)?;
@@ -141,7 +140,7 @@ impl Guest {
         let ended = self.run_main();
         let host = self.store.data_mut();
         host.pace.end();
-        host.pace.refuse_checkpoints();
+        self.control.requests.close();
         host.console.flush();
         host.entities.close_all();
         host.context.shutdown();
@@ -189,13 +188,13 @@ impl Guest {
         stack.end_unwinding(store)?;
         store.data_mut().stack = Some(stack.clone());
         let mut decision = Decision::GoOn;
-        if let Some(request) = store.data().pace.take_checkpoint_request() {
+        if let Some(request) = self.control.requests.take() {
             // What has arrived belongs to the node.
             store.data().executor.spin_some()?;
             let captured = capture(store, self.module, at);
             let pace = &mut store.data_mut().pace;
             decision = pace.pause(|| request.answer(captured, || self.control.is_ending()));
-            pace.end_checkpoint();
+            self.control.requests.done();
         }
         if decision == Decision::GoOn {
             stack.begin_rewinding(store, at)?;

@@ -10,6 +10,7 @@ mod line_budget;
 mod memory;
 mod pace;
 mod received;
+mod suspension;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -34,8 +35,10 @@ pub use line_budget::{LineBudget, Verdict};
 pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
 pub use received::LastReceived;
+pub use suspension::{
+    BUFFER, GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
+};
 
-use crate::checkpoint::{Stack, Suspension};
 use crate::console::Console;
 use crate::manifest::{Limits, Manifest};
 use crate::refusal::{Refusal, Refused, Stopped};
@@ -213,7 +216,7 @@ impl Host {
         let began = clock::monotonic();
         loop {
             let left = duration.saturating_sub(clock::monotonic().since(began));
-            if left.is_zero() || self.pace.is_checkpoint_wanted() {
+            if left.is_zero() || self.pace.is_suspension_wanted() {
                 return Ok(left);
             }
             match self.context.sleep_wall(left.min(SLEEP)) {

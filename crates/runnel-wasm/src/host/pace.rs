@@ -14,7 +14,6 @@ use wasmtime::UpdateDeadline;
 
 pub use watchdog::Watchdog;
 
-use crate::checkpoint::{Request, Requests};
 use crate::manifest::Limits;
 use crate::refusal::Stopped;
 
@@ -27,7 +26,8 @@ pub struct Signals {
     overrun: AtomicBool,
     /// Odd while the guest runs: raised when it begins to run and when it begins to wait.
     slice: AtomicU64,
-    pub checkpoints: Requests,
+    /// The guest is to be suspended.
+    suspend: AtomicBool,
     pub node_names: NodeNames,
 }
 
@@ -57,6 +57,15 @@ impl Signals {
 
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
+    }
+
+    /// The guest is to be suspended where it next can be, or no longer.
+    pub fn want_suspension(&self, wanted: bool) {
+        self.suspend.store(wanted, Ordering::SeqCst);
+    }
+
+    pub fn is_suspension_wanted(&self) -> bool {
+        self.suspend.load(Ordering::Relaxed)
     }
 }
 
@@ -109,24 +118,9 @@ impl Pace {
         &self.signals.node_names
     }
 
-    /// Whether the guest is to be suspended for a checkpoint.
-    pub fn is_checkpoint_wanted(&self) -> bool {
-        self.signals.checkpoints.is_waiting()
-    }
-
-    /// The checkpoint that is wanted. The guest runs on as before.
-    pub fn take_checkpoint_request(&self) -> Option<Request> {
-        self.signals.checkpoints.take()
-    }
-
-    /// The guest goes on after its checkpoint.
-    pub fn end_checkpoint(&self) {
-        self.signals.checkpoints.done();
-    }
-
-    /// The guest has ended: there are no checkpoints of it any more.
-    pub fn refuse_checkpoints(&self) {
-        self.signals.checkpoints.close();
+    /// Whether the guest is to be suspended.
+    pub fn is_suspension_wanted(&self) -> bool {
+        self.signals.is_suspension_wanted()
     }
 
     /// Begins to run.
@@ -173,7 +167,7 @@ impl Pace {
         loop {
             let debt = share.debt_at(clock::monotonic(), clock::thread_time());
             // A guest that is suspended rests later.
-            if debt.is_zero() || self.signals.checkpoints.is_waiting() {
+            if debt.is_zero() || self.signals.is_suspension_wanted() {
                 return Ok(());
             }
             if self.signals.is_stopped() {

@@ -6,8 +6,7 @@ use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::checkpoint::{Suspended, Wait, other_function, resume, suspend};
-use crate::host::{Event, EventKind, GuestMemory, Host};
+use crate::host::{Event, EventKind, GuestMemory, Host, Suspended, Wait, other_function, resume, suspend};
 use crate::refusal::{Refusal, Refused};
 
 /// Longest wait at a time.
@@ -68,7 +67,7 @@ fn next(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
 }
 
 fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
-    if host.pace.is_checkpoint_wanted() {
+    if host.pace.is_suspension_wanted() {
         return Ok(Next::Suspend { left: timeout });
     }
     if let Some(event) = host.events.pop() {
@@ -81,7 +80,7 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
         }
         let left = until.since(clock::monotonic());
         host.executor.spin_once(left.min(LONGEST))?;
-        if host.pace.is_checkpoint_wanted() {
+        if host.pace.is_suspension_wanted() {
             let left = until.since(clock::monotonic()).as_nanos() as u64;
             return Ok(Next::Suspend { left: if timeout == u64::MAX { timeout } else { left } });
         }

@@ -1,10 +1,10 @@
 //! The functions that a guest calls, one file for each kind of entity. `runnel-guest/wit/runnel.wit` describes them.
 
 mod actions;
-mod checkpoints;
 mod events;
 mod nodes;
 mod parameters;
+mod pause;
 mod services;
 mod timers;
 mod topics;
@@ -22,7 +22,7 @@ pub const MODULE: &str = "runnel:guest/host@0.1.0";
 /// Adds all functions.
 pub fn add_all(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     events::add(linker)?;
-    checkpoints::add(linker)?;
+    pause::add(linker)?;
     nodes::add(linker)?;
     topics::add(linker)?;
     services::add(linker)?;

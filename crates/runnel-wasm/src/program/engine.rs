@@ -62,6 +62,10 @@ impl Target {
         [Self::host(), Self::interpreter()].contains(&self)
     }
 
+    fn is_interpreted(self) -> bool {
+        matches!(self, Self::Pulley64 | Self::Pulley32)
+    }
+
     fn triple(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64-unknown-linux-gnu",
@@ -104,7 +108,10 @@ impl Engine {
             return Ok(engine.clone());
         }
         let mut config = config();
-        let created = config.target(target.triple()).and_then(|config| wasmtime::Engine::new(config));
+        // A native engine takes the host as it is: the C library in the name of the target need not be that of this program.
+        let configured =
+            if target.is_interpreted() { config.target(target.triple()) } else { Ok(&mut config) };
+        let created = configured.and_then(|config| wasmtime::Engine::new(config));
         let inner = created.map_err(|error| GuestError::Program {
             name: format!("the engine for {target}"),
             why: format!("{error:#}"),

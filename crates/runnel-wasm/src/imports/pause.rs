@@ -1,9 +1,8 @@
-//! What an instrumented module imports: see the module `checkpoint`.
+//! What an instrumented module imports: see the module `host::suspension`.
 
 use wasmtime::{Caller, Linker};
 
-use crate::checkpoint::{Suspended, resume, suspend};
-use crate::host::Host;
+use crate::host::{Host, Suspended, resume, suspend};
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap("runnel:checkpoint", "pause", pause)?;
@@ -15,7 +14,7 @@ fn pause(mut caller: Caller<'_, Host>) -> wasmtime::Result<()> {
     if resume(&mut caller)?.is_some() {
         return Ok(());
     }
-    if caller.data().pace.is_checkpoint_wanted() {
+    if caller.data().pace.is_suspension_wanted() {
         return suspend(&mut caller, Suspended::Loop);
     }
     // Nobody waits for the checkpoint any longer.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::{AsContextMut, Caller, Global, Instance, Memory, Store, TypedFunc, Val};
 
-use super::state::{GlobalValue, Suspended};
+use super::suspended::{GlobalValue, Suspended};
 use crate::host::Host;
 
 /// Bytes of memory in which the functions leave their variables.
