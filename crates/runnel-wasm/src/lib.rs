@@ -20,6 +20,7 @@ mod error;
 mod guest;
 mod host;
 mod imports;
+mod instrumented;
 pub mod manifest;
 pub mod program;
 mod refusal;

@@ -14,7 +14,6 @@ use crate::program::ModuleHash;
 /// The checkpoint of a guest that is suspended.
 pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Result<Checkpoint, String> {
     let stack = store.data().stack.clone().ok_or("it is not suspended")?;
-    let buffer = stack.buffer().ok_or("it is not suspended")?;
     let globals = stack.globals(store);
     let memory = store.data().memory.ok_or("it has no memory")?;
     let memory = MemoryImage::of(memory.data(&mut *store));
@@ -23,18 +22,17 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
         let goals = goals.lock().unwrap_or_else(PoisonError::into_inner);
         goals.iter().map(|(id, goal)| (*id, goal.client)).collect()
     };
+    let open = host.entities.all().filter_map(|(handle, slot)| Some((handle, slot?)));
+    let entities =
+        open.map(|(handle, slot)| Ok((handle, entity_state(slot)?))).collect::<Result<_, String>>()?;
     let state = State {
-        program: host.program.to_string_lossy().into_owned(),
         arguments: host.arguments.clone(),
         ros_arguments: host.ros_arguments.clone(),
         graphs: host.context.graphs().into(),
         definitions: host.types.definitions().to_vec(),
         clock: host.clock.now().as_nanos() as u64,
-        entities: host
-            .entities
-            .all()
-            .map(|slot| slot.map(entity_state).transpose())
-            .collect::<Result<_, _>>()?,
+        handles: host.entities.count(),
+        entities,
         events: host.events.waiting(),
         next_id: host.events.peek_id(),
         calls: host.calls.all(),
@@ -42,7 +40,7 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
         lines: host.console.unfinished().clone(),
         last_error: host.last_error.clone(),
         suspended: at,
-        buffer,
+        buffer: stack.buffer(),
         under_buffer: stack.under_buffer().to_vec(),
         globals,
     };
@@ -57,7 +55,9 @@ fn entity_state((entity, description): (&Entity, &Description)) -> Result<Entity
             None => EntityData::None,
         },
         Entity::Subscription(subscription) => EntityData::Received(subscription.received.all()),
-        Entity::Timer(timer) => EntityData::Left(timer.time_until_next().map(|left| left.as_nanos() as u64)),
+        Entity::Timer(timer) => {
+            EntityData::TimeLeft(timer.time_until_next().map(|left| left.as_nanos() as u64))
+        }
         Entity::Client(_)
         | Entity::Service { .. }
         | Entity::ActionClient(_)

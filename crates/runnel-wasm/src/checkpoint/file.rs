@@ -15,15 +15,17 @@ const MAGIC: &[u8; 8] = b"runnelck";
 const VERSION: u32 = 1;
 const END: u32 = u32::MAX;
 
+/// Bytes of the state, at most.
+const MOST_STATE: usize = 1 << 28;
+
 /// Pages of the largest memory.
 const MOST_PAGES: u32 = 1 << 16;
 
-pub fn write(checkpoint: &Checkpoint) -> Vec<u8> {
+pub fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
     let mut file = MAGIC.to_vec();
     file.extend(VERSION.to_le_bytes());
     file.extend(checkpoint.module.0);
-    // The state has no type that cannot be written.
-    let state = postcard::to_allocvec(&checkpoint.state).unwrap_or_default();
+    let state = postcard::to_allocvec(&checkpoint.state).map_err(|error| error.to_string())?;
     file.extend((state.len() as u64).to_le_bytes());
     file.extend(state);
     file.extend(checkpoint.memory.pages.to_le_bytes());
@@ -35,7 +37,7 @@ pub fn write(checkpoint: &Checkpoint) -> Vec<u8> {
     file.extend(END.to_le_bytes());
     let sum = Sha256::digest(&file);
     file.extend(sum);
-    file
+    Ok(file)
 }
 
 pub fn read(file: &[u8]) -> Result<Checkpoint, String> {
@@ -53,7 +55,8 @@ pub fn read(file: &[u8]) -> Result<Checkpoint, String> {
     }
     rest.0 = &rest.0[..rest.0.len().checked_sub(sum.len()).ok_or_else(damaged)?];
     let module = ModuleHash(rest.take(32)?.try_into().map_err(|_| damaged())?);
-    let length = usize::try_from(rest.u64()?).map_err(|_| damaged())?;
+    let length =
+        usize::try_from(rest.u64()?).ok().filter(|length| *length <= MOST_STATE).ok_or_else(damaged)?;
     let state =
         postcard::from_bytes(rest.take(length)?).map_err(|error| format!("it is damaged: {error}"))?;
     let memory = read_memory(&mut rest)?;

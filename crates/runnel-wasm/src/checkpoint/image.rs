@@ -3,9 +3,7 @@
 use wasmtime::{Memory, Store};
 
 use crate::host::Host;
-
-/// Bytes of a page, as in WebAssembly.
-pub const PAGE: usize = 64 << 10;
+use crate::instrumented::PAGE;
 
 /// A memory: its pages that are not zero throughout. They are compressed until they are restored, within the guest's
 /// limits.

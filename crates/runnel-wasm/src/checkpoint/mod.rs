@@ -6,8 +6,10 @@
 //! | `request` | a checkpoint that another thread asks for |
 //! | `state` | what is in a checkpoint beside the memory |
 //! | `capture`, `restore` | between the host's objects and the state |
+//! | `bounded` | lists with a limit |
 //! | `image` | linear memory without its zero pages |
 //! | `file` | the bytes of a checkpoint |
+mod bounded;
 mod capture;
 mod file;
 mod image;
@@ -20,7 +22,7 @@ use std::path::Path;
 
 pub use capture::capture;
 pub use image::MemoryImage;
-pub use request::{Decision, Requests};
+pub use request::{Decision, PendingCheckpoint, Requests};
 pub use restore::restore_entities;
 pub use state::State;
 
@@ -55,8 +57,10 @@ impl Checkpoint {
     }
 
     /// The content of a file: see `docs/wasm.md`.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// If memory runs out.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         file::write(self)
     }
 
@@ -65,17 +69,12 @@ impl Checkpoint {
         self.module
     }
 
-    /// The file from which the node was loaded, on the host where it ran.
-    pub fn program(&self) -> &str {
-        &self.state.program
-    }
-
     /// The arguments of the node's program, its name first.
     pub fn arguments(&self) -> &[String] {
         &self.state.arguments
     }
 
-    /// The arguments for ROS with which the node ran.
+    /// The arguments for ROS with which the node ran: as anything in a checkpoint, they may be hostile.
     pub fn ros_arguments(&self) -> &[String] {
         &self.state.ros_arguments
     }

@@ -1,5 +1,6 @@
-//! A checkpoint that another thread asks for.
+//! A checkpoint that another thread requests.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,13 +12,14 @@ use crate::host::Signals;
 pub struct Requests {
     signals: Arc<Signals>,
     state: Mutex<State>,
+    numbers: AtomicU64,
 }
 
 #[derive(Default)]
 enum State {
     #[default]
     None,
-    Waiting(Request),
+    Waiting(u64, Request),
     /// The guest is suspended.
     Answered,
     /// The guest has ended.
@@ -32,12 +34,13 @@ pub struct Request {
 /// What becomes of a suspended guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    GoOn,
-    End,
+    Resume,
+    Terminate,
 }
 
-/// The side of the thread that asks.
-pub struct Asked {
+/// The requester's side of a request.
+pub struct PendingCheckpoint {
+    pub number: u64,
     pub answer: mpsc::Receiver<Result<Checkpoint, String>>,
     pub decide: mpsc::Sender<Decision>,
 }
@@ -46,17 +49,17 @@ pub struct Asked {
 const CHECK: Duration = Duration::from_millis(20);
 
 impl Request {
-    /// Gives the checkpoint to the one who asked, who decides what becomes of the guest. It goes on if that one is gone.
+    /// Gives the checkpoint to the requester, which decides what becomes of the guest. Without a requester it goes on.
     pub fn answer(self, checkpoint: Result<Checkpoint, String>, is_stopped: impl Fn() -> bool) -> Decision {
         let failed = checkpoint.is_err();
         if self.reply.send(checkpoint).is_err() || failed {
-            return Decision::GoOn;
+            return Decision::Resume;
         }
         loop {
             match self.decision.recv_timeout(CHECK) {
                 Ok(decision) => return decision,
-                Err(RecvTimeoutError::Disconnected) => return Decision::GoOn,
-                Err(RecvTimeoutError::Timeout) if is_stopped() => return Decision::End,
+                Err(RecvTimeoutError::Disconnected) => return Decision::Resume,
+                Err(RecvTimeoutError::Timeout) if is_stopped() => return Decision::Terminate,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -65,39 +68,48 @@ impl Request {
 
 impl Requests {
     pub fn new(signals: &Arc<Signals>) -> Self {
-        Self { signals: Arc::clone(signals), state: Mutex::default() }
+        Self { signals: Arc::clone(signals), state: Mutex::default(), numbers: AtomicU64::new(0) }
     }
 
     /// Adds a request, which the guest answers.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn add(&self) -> Result<Asked, &'static str> {
+    pub fn add(&self) -> Result<PendingCheckpoint, &'static str> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = mpsc::channel();
         let (decide, decision) = mpsc::channel();
         let mut state = self.state();
         match *state {
-            State::Waiting(_) | State::Answered => return Err("another checkpoint of it is in progress"),
+            State::Waiting(..) | State::Answered => return Err("another checkpoint of it is in progress"),
             State::Closed => return Err("it has ended"),
-            State::None => *state = State::Waiting(Request { reply, decision }),
+            State::None => *state = State::Waiting(number, Request { reply, decision }),
         }
         self.signals.want_suspension(true);
-        Ok(Asked { answer, decide })
+        Ok(PendingCheckpoint { number, answer, decide })
     }
 
     /// The request that waits, which is answered now: there is no other one until [`done`](Self::done).
     pub fn take(&self) -> Option<Request> {
         let mut state = self.state();
         match *state {
-            State::Waiting(_) => self.replace(&mut state, State::Answered),
+            State::Waiting(..) => self.replace(&mut state, State::Answered),
             State::None | State::Answered | State::Closed => None,
         }
     }
 
-    /// The one who has asked waits no longer, or the guest goes on.
+    /// The guest goes on after its answer.
     pub fn done(&self) {
         let mut state = self.state();
-        if !matches!(*state, State::Closed) {
+        if matches!(*state, State::Answered) {
+            self.replace(&mut state, State::None);
+        }
+    }
+
+    /// The requester waits no longer. An answer that is being given ends by itself.
+    pub fn withdraw(&self, number: u64) {
+        let mut state = self.state();
+        if matches!(*state, State::Waiting(waiting, _) if waiting == number) {
             self.replace(&mut state, State::None);
         }
     }
@@ -110,7 +122,7 @@ impl Requests {
     fn replace(&self, state: &mut State, next: State) -> Option<Request> {
         self.signals.want_suspension(false);
         match std::mem::replace(state, next) {
-            State::Waiting(request) => Some(request),
+            State::Waiting(_, request) => Some(request),
             State::None | State::Answered | State::Closed => None,
         }
     }

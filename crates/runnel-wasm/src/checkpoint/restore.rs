@@ -12,16 +12,16 @@ pub fn restore_entities(host: &mut Host, state: &State) -> Result<(), String> {
     for (name, text) in &state.definitions {
         host.types.define(name, text).map_err(|refusal| format!("type {name}: {}", text_of(refusal)))?;
     }
-    for (place, entity) in state.entities.iter().enumerate() {
-        let named = |refusal| format!("its entity {}: {}", place + 1, text_of(refusal));
-        match entity {
-            None => host.entities.skip().map_err(named)?,
-            Some(entity) => {
-                let handle = create(host, entity.description.clone()).map_err(named)?;
-                restore_data(host, handle as u32, &entity.data).map_err(named)?;
-            }
+    for (handle, entity) in &state.entities {
+        let named = |refusal| format!("its entity {handle}: {}", text_of(refusal));
+        host.entities.skip_to(*handle).map_err(named)?;
+        let created = create(host, entity.description.clone()).map_err(named)?;
+        if u32::try_from(created) != Ok(*handle) {
+            return Err("its handles are damaged".to_owned());
         }
+        restore_data(host, *handle, &entity.data).map_err(named)?;
     }
+    host.entities.skip_to(state.handles.saturating_add(1)).map_err(text_of)?;
     host.events.restore_id(state.next_id);
     for event in state.events.iter().filter(|event| is_still_valid(event)) {
         if !host.events.push(event.clone()) {
@@ -33,7 +33,7 @@ pub fn restore_entities(host: &mut Host, state: &State) -> Result<(), String> {
     let goals = state.goals.iter().map(|&(id, client)| (EventKind::GoalResult, client, id));
     for (kind, handle, id) in calls.chain(goals) {
         let (status, text) = lost("the node was restored from a checkpoint before the answer came");
-        host.events.push(Event::new(kind, handle, id).status(status).payload(text));
+        host.events.push_always(Event::new(kind, handle, id).status(status).payload(text));
     }
     host.clock = GuestClock::starting_at(Duration::from_nanos(state.clock));
     host.last_error.clone_from(&state.last_error);
@@ -64,8 +64,10 @@ fn restore_data(host: &mut Host, handle: u32, data: &EntityData) -> Result<(), R
             Some(Entity::Subscription(subscription)) => subscription.received.restore(numbers),
             _ => return Err(Refusal::no_such_handle(handle, "subscription")),
         },
-        EntityData::Left(Some(left)) => host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left)),
-        EntityData::Left(None) => host.entities.timer(handle)?.cancel(),
+        EntityData::TimeLeft(Some(left)) => {
+            host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left))
+        }
+        EntityData::TimeLeft(None) => host.entities.timer(handle)?.cancel(),
     }
     Ok(())
 }

@@ -2,28 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Description, Event, GlobalValue, Suspended};
+use super::bounded;
+use crate::host::{Description, Event, GlobalValue, MOST_PENDING, Suspended};
 
 /// See the module's documentation.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct State {
-    /// The file from which the node was loaded.
-    pub program: String,
+    #[serde(deserialize_with = "bounded::list::<1_000, _, _>")]
     pub arguments: Vec<String>,
+    #[serde(deserialize_with = "bounded::list::<1_000, _, _>")]
     pub ros_arguments: Vec<String>,
     pub graphs: GraphsState,
     /// Names and texts of types that the guest has defined.
+    #[serde(deserialize_with = "bounded::list::<10_000, _, _>")]
     pub definitions: Vec<(String, String)>,
     /// What its monotonic clock shows, in nanoseconds.
     pub clock: u64,
-    /// By handle, from 1. Those that are closed have none.
-    pub entities: Vec<Option<EntityState>>,
+    /// How many the guest has created.
+    pub handles: u32,
+    /// Those that are open, by handles, which rise from 1.
+    #[serde(deserialize_with = "bounded::list::<100_000, _, _>")]
+    pub entities: Vec<(u32, EntityState)>,
+    #[serde(deserialize_with = "bounded::list::<1_000_000, _, _>")]
     pub events: Vec<Event>,
     /// The number of the next request, call or goal.
     pub next_id: u64,
     /// Calls without a response, and their clients.
+    #[serde(deserialize_with = "bounded::list::<MOST_PENDING, _, _>")]
     pub calls: Vec<(u64, u32)>,
     /// Goals without a result, and their action clients.
+    #[serde(deserialize_with = "bounded::list::<MOST_PENDING, _, _>")]
     pub goals: Vec<(u64, u32)>,
     /// What it has written to standard output and standard error without an end of line.
     pub lines: [Vec<u8>; 2],
@@ -33,6 +41,7 @@ pub struct State {
     pub buffer: u32,
     /// What the guest has there, as far as the functions cover it.
     pub under_buffer: Vec<u8>,
+    #[serde(deserialize_with = "bounded::list::<100_000, _, _>")]
     pub globals: Vec<GlobalValue>,
 }
 
@@ -43,7 +52,7 @@ pub enum GraphsState {
     Both,
 }
 
-/// An entity, and what it has been through.
+/// An entity, and what it holds.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct EntityState {
     pub description: Description,
@@ -54,13 +63,13 @@ pub struct EntityState {
 pub enum EntityData {
     None,
     /// A node's parameters.
-    Parameters(Vec<ParameterState>),
+    Parameters(#[serde(deserialize_with = "bounded::list::<100_000, _, _>")] Vec<ParameterState>),
     /// The messages that a publisher keeps for late subscribers.
-    Kept(Vec<Vec<u8>>),
+    Kept(#[serde(deserialize_with = "bounded::list::<100_000, _, _>")] Vec<Vec<u8>>),
     /// A subscription: the number of the last message of each publisher.
-    Received(Vec<([u8; 16], u64)>),
+    Received(#[serde(deserialize_with = "bounded::list::<1_000, _, _>")] Vec<([u8; 16], u64)>),
     /// A timer: nanoseconds to its next tick, if it has one.
-    Left(Option<u64>),
+    TimeLeft(Option<u64>),
 }
 
 #[derive(Clone, Serialize, Deserialize)]

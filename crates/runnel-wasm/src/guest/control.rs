@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use runnel::Context;
 
-use crate::checkpoint::{Checkpoint, Decision, Requests};
+use crate::checkpoint::{Checkpoint, Decision, PendingCheckpoint, Requests};
 use crate::error::GuestError;
 use crate::host::Signals;
 use crate::program::Engine;
+
+/// How often a guest is made to look at its signals until it is suspended.
+const REPEAT: Duration = Duration::from_millis(50);
 
 /// Controls a guest from any thread.
 #[derive(Clone)]
@@ -29,9 +32,9 @@ impl GuestControl {
         self.signals.node_names.all()
     }
 
-    /// Whether the guest is to end.
-    pub(super) fn is_ending(&self) -> bool {
-        self.signals.is_stopped() || !self.context.ok()
+    /// Whether the guest has ended, and its entities with it.
+    pub fn has_ended(&self) -> bool {
+        self.signals.has_ended()
     }
 
     /// Asks the guest to end: it gets the event `shutdown`.
@@ -57,15 +60,31 @@ impl GuestControl {
             return Err(refused(why));
         }
         let asked = self.requests.add().map_err(refused)?;
-        self.engine.inner().increment_epoch();
         self.context.executor().waker().wake();
-        match asked.answer.recv_timeout(timeout) {
+        match self.answer_to(&asked, timeout) {
             Ok(Ok(checkpoint)) => Ok(SuspendedGuest { checkpoint, decide: asked.decide }),
             Ok(Err(why)) => Err(refused(&why)),
             Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
             Err(RecvTimeoutError::Timeout) => {
-                self.requests.done();
+                self.requests.withdraw(asked.number);
                 Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
+            }
+        }
+    }
+
+    fn answer_to(
+        &self,
+        asked: &PendingCheckpoint,
+        timeout: Duration,
+    ) -> Result<Result<Checkpoint, String>, RecvTimeoutError> {
+        let began = Instant::now();
+        loop {
+            // Again each time: a guest that had just looked at its signals would not look once more.
+            self.engine.inner().increment_epoch();
+            let left = timeout.saturating_sub(began.elapsed());
+            match asked.answer.recv_timeout(left.min(REPEAT)) {
+                Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
+                answer => return answer,
             }
         }
     }
@@ -93,14 +112,14 @@ impl SuspendedGuest {
 
     /// Lets the node go on. Returns its checkpoint.
     pub fn go_on(self) -> Checkpoint {
-        _ = self.decide.send(Decision::GoOn);
+        _ = self.decide.send(Decision::Resume);
         self.checkpoint
     }
 
     /// Ends the node here, since it goes on elsewhere. Returns its checkpoint.
     pub fn end(self) -> Checkpoint {
         // One that is stopped meanwhile has ended anyway.
-        _ = self.decide.send(Decision::End);
+        _ = self.decide.send(Decision::Terminate);
         self.checkpoint
     }
 }

@@ -3,7 +3,6 @@
 mod control;
 mod ended;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use control::{GuestControl, SuspendedGuest};
@@ -15,7 +14,7 @@ use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
 use crate::checkpoint::{Checkpoint, Decision, Requests, capture, restore_entities};
 use crate::error::GuestError;
-use crate::host::{BUFFER, Host, Signals, Stack, Suspended, Suspension, Watchdog};
+use crate::host::{Host, Signals, Stack, Suspended, Suspension, Watchdog, other_function};
 use crate::manifest::Manifest;
 use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
@@ -29,8 +28,6 @@ pub struct GuestOptions {
     pub library: Option<Library>,
     /// Its arguments, the name of the program first.
     pub arguments: Vec<String>,
-    /// The file from which it was loaded, to which a checkpoint refers.
-    pub program: PathBuf,
     /// The arguments for ROS with which its context was made. A checkpoint holds them.
     pub ros_arguments: Vec<String>,
 }
@@ -69,7 +66,7 @@ impl Guest {
         };
         let library = options.library.unwrap_or_else(runnel::msgs::library);
         let mut host = Host::new(context, manifest, library, options.arguments, Arc::clone(&signals));
-        (host.program, host.ros_arguments) = (options.program, options.ros_arguments);
+        host.ros_arguments = options.ros_arguments;
         if host.pace.is_watched() {
             host.pace.watch(Watchdog::watch(&signals, &engine, limits));
         }
@@ -109,6 +106,9 @@ impl Guest {
         options: GuestOptions,
     ) -> Result<Self, GuestError> {
         let refused = |why: String| GuestError::Checkpoint { name: program.name().to_owned(), why };
+        if let Some(why) = program.checkpoint_refusal() {
+            return Err(refused(why.to_owned()));
+        }
         if checkpoint.module != program.hash() {
             return Err(refused(format!(
                 "the checkpoint is of a node of module {}, and this is {}. A node goes on from the module with which it ran, \
@@ -116,9 +116,6 @@ impl Guest {
                 checkpoint.module,
                 program.hash()
             )));
-        }
-        if let Some(why) = program.checkpoint_refusal() {
-            return Err(refused(why.to_owned()));
         }
         let arguments = checkpoint.state.arguments.clone();
         let mut guest = Self::new(program, context, GuestOptions { arguments, ..options })?;
@@ -144,6 +141,7 @@ impl Guest {
         host.console.flush();
         host.entities.close_all();
         host.context.shutdown();
+        self.control.signals.end();
         ended
     }
 
@@ -162,51 +160,53 @@ impl Guest {
             GuestError::Program { name: self.name.clone(), why: why.to_owned() }
         })?;
         if let Some(checkpoint) = self.checkpoint.take() {
+            store.data_mut().pace.stand_still();
             restore_state(store, &checkpoint)
                 .map_err(|why| GuestError::Checkpoint { name: self.name.clone(), why })?;
+            store.data_mut().pace.run();
         }
         loop {
             if let Err(error) = start.call(&mut self.store, ()) {
                 return end(&error);
             }
-            let Suspension::Unwinding(at) = std::mem::take(&mut self.store.data_mut().suspension) else {
-                return Ok(Ended::Returned);
+            let at = match std::mem::take(&mut self.store.data_mut().suspension) {
+                Suspension::None => return Ok(Ended::Returned),
+                Suspension::Unwinding(at) => at,
+                Suspension::Rewinding(_) => return end(&other_function()),
             };
             match self.answer_request(at) {
-                Ok(true) => return Ok(Ended::Stopped),
-                Ok(false) => {}
+                Ok(Decision::Terminate) => return Ok(Ended::Stopped),
+                Ok(Decision::Resume) => {}
                 Err(error) => return end(&error),
             }
         }
     }
 
-    /// Gives the checkpoint to the one who asked for it. True if the guest ends with it. The guest is to be called again
-    /// otherwise.
-    fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<bool> {
+    /// Gives the checkpoint to its requester, which decides what becomes of the guest. It is to be called again if it goes on.
+    fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<Decision> {
         let store = &mut self.store;
-        let Some(mut stack) = store.data().stack.clone() else { return Ok(false) };
+        store.data_mut().pace.stand_still();
+        let Some(mut stack) = store.data().stack.clone() else { return Ok(Decision::Resume) };
         stack.end_unwinding(store)?;
         store.data_mut().stack = Some(stack.clone());
-        let mut decision = Decision::GoOn;
+        let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
-            // What has arrived belongs to the node.
-            store.data().executor.spin_some()?;
+            store.data().receive_waiting()?;
             let captured = capture(store, self.module, at);
-            let pace = &mut store.data_mut().pace;
-            decision = pace.pause(|| request.answer(captured, || self.control.is_ending()));
+            decision = request.answer(captured, || self.control.signals.is_stopped());
             self.control.requests.done();
         }
-        if decision == Decision::GoOn {
+        if decision == Decision::Resume {
             stack.begin_rewinding(store, at)?;
         }
-        Ok(decision == Decision::End)
+        store.data_mut().pace.run();
+        Ok(decision)
     }
 }
 
 /// Gives a new instance what the guest of a checkpoint had. Its main function leads to where that was, then.
 fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), String> {
     let Checkpoint { state, memory, .. } = checkpoint;
-    store.data_mut().buffer_memory = BUFFER;
     let place = store.data().memory.ok_or("the module exports no memory")?;
     memory.restore(place, store)?;
     let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;

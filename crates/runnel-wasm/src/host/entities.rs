@@ -107,21 +107,31 @@ impl Entities {
         self.entities.len() as i32
     }
 
-    /// Skips the handle of an entity that a restored guest has closed.
+    /// Skips the handles before this one: a restored guest has closed these entities.
     ///
     /// # Errors
-    /// If there are as many as a guest may create.
-    pub fn skip(&mut self) -> Result<(), Refusal> {
-        if self.entities.len() >= MOST_HANDLES {
+    /// If a guest may not create so many.
+    pub fn skip_to(&mut self, handle: u32) -> Result<(), Refusal> {
+        let before = (handle as usize).saturating_sub(1);
+        if before > MOST_HANDLES {
             return Err(too_many_handles());
         }
-        self.entities.push(None);
+        if before > self.entities.len() {
+            self.entities.resize_with(before, || None);
+        }
         Ok(())
     }
 
-    /// What is open under each handle, from 1.
-    pub fn all(&self) -> impl Iterator<Item = Option<(&Entity, &Description)>> {
-        self.entities.iter().map(|slot| slot.as_ref().map(|(entity, description)| (entity, description)))
+    /// How many the guest has created.
+    pub fn count(&self) -> u32 {
+        self.entities.len() as u32
+    }
+
+    /// What is open under each handle.
+    pub fn all(&self) -> impl Iterator<Item = (u32, Option<(&Entity, &Description)>)> {
+        (1..).zip(
+            self.entities.iter().map(|slot| slot.as_ref().map(|(entity, description)| (entity, description))),
+        )
     }
 
     pub fn get(&self, handle: u32) -> Option<&Entity> {

@@ -184,6 +184,18 @@ impl Events {
         true
     }
 
+    /// Adds an event without which the guest would wait for ever, also beyond the limit.
+    pub fn push_always(&self, event: Event) {
+        let mut queue = self.queue();
+        queue.bytes += event.payload.len() + RECORD;
+        queue.events.push_back(event);
+    }
+
+    /// Whether half of the bytes that may wait are taken.
+    pub fn is_half_full(&self) -> bool {
+        self.queue().bytes > self.most_bytes / 2
+    }
+
     /// Adds a message. Its bytes are copied.
     pub fn push_message(&self, handle: u32, bytes: Bytes<'_>, info: &MessageInfo) {
         let mut payload = self.queue().buffer_pool.pop().unwrap_or_default();

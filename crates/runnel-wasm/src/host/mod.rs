@@ -13,7 +13,6 @@ mod received;
 mod suspension;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
 pub use received::LastReceived;
 pub use suspension::{
-    BUFFER, GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
+    GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
 };
 
 use crate::console::Console;
@@ -62,8 +61,6 @@ pub struct Host {
     pub goals: Goals,
     pub last_error: String,
     pub arguments: Vec<String>,
-    /// The file from which it was loaded.
-    pub program: PathBuf,
     /// The arguments with which its context was made.
     pub ros_arguments: Vec<String>,
     pub clock: GuestClock,
@@ -93,6 +90,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Longest sleep in which a guest cannot be suspended.
 const SLEEP: Duration = Duration::from_millis(50);
+
+/// Callbacks that run for a checkpoint, at most: peers may send as fast as they are received.
+const MOST_RECEIVED: usize = 10_000;
 
 /// Elements of all its tables, at most.
 const MOST_ELEMENTS: usize = 1 << 16;
@@ -161,7 +161,6 @@ impl Host {
             goals: Goals::default(),
             last_error: String::new(),
             arguments,
-            program: PathBuf::new(),
             ros_arguments: Vec::new(),
             clock: GuestClock::starting_at(Duration::ZERO),
             memory: None,
@@ -226,6 +225,20 @@ impl Host {
                 other => other?,
             }
         }
+    }
+
+    /// Takes what has arrived for the guest as events, as far as there is room. The rest stays in the queues of its
+    /// subscriptions.
+    pub fn receive_waiting(&self) -> Result<(), runnel::Error> {
+        let mut idle = 0;
+        for _ in 0..MOST_RECEIVED {
+            if self.events.is_half_full() || idle > 2 {
+                break;
+            }
+            // The first poll receives, and the next one runs the callback.
+            idle = if self.executor.spin_once(Duration::ZERO)? { 0 } else { idle + 1 };
+        }
+        Ok(())
     }
 
     /// Refuses a name that the manifest does not list.

@@ -28,6 +28,7 @@ pub struct Signals {
     slice: AtomicU64,
     /// The guest is to be suspended.
     suspend: AtomicBool,
+    has_ended: AtomicBool,
     pub node_names: NodeNames,
 }
 
@@ -66,6 +67,15 @@ impl Signals {
 
     pub fn is_suspension_wanted(&self) -> bool {
         self.suspend.load(Ordering::Relaxed)
+    }
+
+    /// The guest has ended, and its entities with it.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::SeqCst);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
     }
 }
 
@@ -143,6 +153,11 @@ impl Pace {
         let result = function();
         self.run();
         result
+    }
+
+    /// The host works for the guest, for which no limit of the guest holds. [`run`](Self::run) ends it.
+    pub fn stand_still(&mut self) {
+        self.signals.slice.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The guest has ended.

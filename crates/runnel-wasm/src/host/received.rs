@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use runnel::MessageInfo;
 
-/// Publishers that are remembered: those that published last.
+/// Publishers that are remembered: the latest ones.
 const MOST: usize = 256;
 
 /// The number of the last message of each publisher, in ROS 2. ROS 1 has no numbers.

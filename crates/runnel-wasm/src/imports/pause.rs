@@ -2,22 +2,25 @@
 
 use wasmtime::{Caller, Linker};
 
-use crate::host::{Host, Suspended, resume, suspend};
+use crate::host::{Host, Suspended, other_function, resume, suspend};
+use crate::instrumented::PAUSE;
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-    linker.func_wrap("runnel:checkpoint", "pause", pause)?;
+    linker.func_wrap(PAUSE.0, PAUSE.1, pause)?;
     Ok(())
 }
 
 /// A loop runs while the guest is to be suspended.
 fn pause(mut caller: Caller<'_, Host>) -> wasmtime::Result<()> {
-    if resume(&mut caller)?.is_some() {
-        return Ok(());
+    match resume(&mut caller)? {
+        None => {}
+        Some(Suspended::Loop) => return Ok(()),
+        Some(_) => return Err(other_function()),
     }
     if caller.data().pace.is_suspension_wanted() {
         return suspend(&mut caller, Suspended::Loop);
     }
-    // Nobody waits for the checkpoint any longer.
+    // The request was withdrawn.
     match caller.data().stack.clone() {
         Some(stack) => stack.set_stop(&mut caller, false),
         None => Ok(()),

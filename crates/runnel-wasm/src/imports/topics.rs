@@ -88,7 +88,7 @@ pub fn create_publisher(host: &mut Host, topic: &Topic) -> Result<Entity, Refusa
     let mut publisher = host.pace.pause(create)?;
     // A guest gets an error in place of a wait.
     publisher.set_max_blocking_time(Duration::ZERO);
-    let kept = KeptMessages::of(&qos, host.manifest.limits.queue);
+    let kept = KeptMessages::of(&qos, host.manifest.limits.queue).filter(|_| host.stack.is_some());
     Ok(Entity::Publisher(PublisherEntity { publisher, kept }))
 }
 

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use runnel::{Context, ContextOptions, Graphs};
-use runnel_wasm::program::{CompileOptions, Target, compile};
+use runnel_wasm::program::{CompileOptions, Instrumentation, Target, compile};
 use runnel_wasm::{Checkpoint, Ended, Guest, GuestControl, GuestError, GuestOptions, Manifest, Program};
 
 /// How long a guest may take that is expected to end.
@@ -28,15 +28,24 @@ pub fn program(text: &str) -> Program {
 
 /// Compiles a module in text form.
 pub fn program_for(target: Target, text: &str) -> Program {
+    program_with(&CompileOptions { target, ..CompileOptions::default() }, text)
+}
+
+fn program_with(options: &CompileOptions, text: &str) -> Program {
     let module = wat::parse_str(text).expect("the text is a module");
-    let options = CompileOptions { target, ..CompileOptions::default() };
-    let compiled = compile("test.wat", &module, &options).expect("it compiles");
+    let compiled = compile("test.wat", &module, options).expect("it compiles");
     Program::from_bytes("test.cwasm", &compiled.file).expect("it loads")
 }
 
-/// A program whose main function has this body.
+/// A program whose main function has this body. It is not instrumented.
 pub fn with_main(body: &str) -> Program {
-    program(&format!(r#"(module {IMPORTS} (func $main (export "_start") {body}))"#))
+    let options = CompileOptions { checkpoint: Instrumentation::Off, ..CompileOptions::default() };
+    program_with(&options, &main_with(body))
+}
+
+/// A module whose main function has this body.
+pub fn main_with(body: &str) -> String {
+    format!(r#"(module {IMPORTS} (func $main (export "_start") {body}))"#)
 }
 
 /// A guest that runs on a thread of its own.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runnel_wasm::manifest::Limits;
 use runnel_wasm::{Ended, GuestError, Manifest};
 
-use crate::guests::{program, run, start, with_main};
+use crate::guests::{main_with, program, run, start, with_main};
 
 fn with_limits(limits: Limits) -> Manifest {
     Manifest { limits, ..Manifest::allowing_all_names() }
@@ -91,6 +91,10 @@ fn memory_grows_up_to_its_limit() {
     assert_eq!(run(&grows(15, 1), manifest()).unwrap(), Ended::Returned);
     assert_eq!(run(&grows(16, -1), manifest()).unwrap(), Ended::Returned);
     assert_eq!(run(&grows(65535, -1), manifest()).unwrap(), Ended::Returned);
+    // The host adds 32 pages to a node that can be checkpointed.
+    let fills = "(if (i32.ne (memory.grow (i32.const 15)) (i32.const 33)) (then (unreachable)))
+        (if (i32.ne (memory.grow (i32.const 1)) (i32.const -1)) (then (unreachable)))";
+    assert_eq!(run(&program(&main_with(fills)), manifest()).unwrap(), Ended::Returned);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 fn graph() -> Ros2Graph {
     let graph = Ros2Graph::new();
     let home = graph.home().to_str().expect("a name in UTF-8").to_owned();
-    graph.with("XDG_RUNTIME_DIR", home)
+    graph.with("XDG_RUNTIME_DIR", home.clone()).with("TMPDIR", home)
 }
 
 fn guest(name: &str) -> String {
@@ -53,7 +53,8 @@ fn rclpy_hears_a_talker_go_on_in_another_process() {
         let before = *numbers(&mut listener, 3).last().expect("a number");
         save(&graph, "/talker", first);
         for engine in [&["--interpreter"][..], &[]] {
-            let words = [&["wasm", "restore", "saved", "--allow-all"], engine].concat();
+            let module = guest(talker);
+            let words = [&["wasm", "restore", "saved", &module, "--allow-all"], engine].concat();
             let restored = graph.running(&words);
             let all = numbers(&mut listener, before + 10);
             assert!(all.is_sorted_by(|a, b| a < b), "{talker}: it neither repeats nor begins again: {all:?}");
@@ -70,12 +71,23 @@ fn rclpy_hears_a_talker_go_on_in_another_process() {
 #[test]
 fn parameters_services_and_actions_go_on() {
     let graph = graph();
-    let first = run(&graph, "fibonacci_server");
+    let module = guest("fibonacci_server");
+    let first =
+        graph.running(&["wasm", "run", "--ros2", "--allow-all", &module, "--ros-args", "-p", "period:=0.2"]);
     let set = ["param", "set", "--ros2", "/fibonacci_server", "period", "0.05"];
     wait_until("the parameter is set", deadline_in(TIMEOUT), || graph.ran(&set).code == Some(0));
     save(&graph, "/fibonacci_server", first);
-    let words =
-        ["wasm", "restore", "saved", "--allow-all", "--interpreter", "--ros-args", "-p", "period:=9.0"];
+    let words = [
+        "wasm",
+        "restore",
+        "saved",
+        &module,
+        "--allow-all",
+        "--interpreter",
+        "--ros-args",
+        "-p",
+        "period:=9.0",
+    ];
     let _restored = graph.running(&words);
     let get = ["param", "get", "--ros2", "/fibonacci_server", "period"];
     wait_until("the node is there", deadline_in(TIMEOUT), || graph.ran(&get).code == Some(0));
@@ -99,7 +111,7 @@ fn node_of_ros1_keeps_its_arguments() {
     echo.wait_for_line(hello, deadline_in(TIMEOUT)).expect("a greeting");
     save(&graph, "/speaker", first);
     let heard = echo.lines().len();
-    let _restored = graph.running(&["wasm", "restore", "saved", "--allow-all"]);
+    let _restored = graph.running(&["wasm", "restore", "saved", &guest("talker"), "--allow-all"]);
     wait_until("it is heard again", deadline_in(TIMEOUT), || echo.lines().len() > heard + 10);
     let number = |line: &String| line.split_once("hello ")?.1.trim_end_matches('"').parse::<u32>().ok();
     let numbers: Vec<u32> = echo.lines().iter().filter_map(number).collect();
@@ -124,13 +136,17 @@ fn errors_say_why_and_what_helps() {
     assert!(folder.contains("missing/saved"), "{folder}");
     save(&graph, "/counter", process);
     fs::write(graph.home().join("text"), "no checkpoint").unwrap();
-    assert!(why(&["wasm", "restore", "text"]).contains("text: it is no checkpoint"));
+    assert!(why(&["wasm", "restore", "text", &guest("talker")]).contains("text: it is no checkpoint"));
     let other = why(&["wasm", "restore", "saved", &guest("talker"), "--allow-all"]);
     assert!(other.contains("the checkpoint is of a node of module"), "{other}");
     let nowhere = why(&["wasm", "restore", "saved", "nowhere.wasm"]);
-    assert!(nowhere.contains("nowhere.wasm: it does not exist"), "{nowhere}");
+    assert!(nowhere.contains("nowhere.wasm: No such file"), "{nowhere}");
+    let bare = guest("counter");
+    let unlike = graph.answer(&["wasm", "compile", &bare, "--no-checkpoint", "-o", "bare.cwasm"]);
+    let bare = why(&["wasm", "restore", "saved", "bare.cwasm", "--allow-all"]);
+    assert!(bare.contains("it was compiled with --no-checkpoint"), "{bare} {unlike}");
     let limited = graph.home().join("limited.toml");
     fs::write(&limited, "nodes = [\"counter\"]").unwrap();
-    let refused = why(&["wasm", "restore", "saved", "--manifest", "limited.toml"]);
+    let refused = why(&["wasm", "restore", "saved", &guest("counter"), "--manifest", "limited.toml"]);
     assert!(refused.contains("the manifest does not allow count"), "{refused}");
 }

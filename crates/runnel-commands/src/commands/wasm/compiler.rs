@@ -10,7 +10,7 @@ use clap::ValueHint;
 use runnel_wasm::Program;
 use runnel_wasm::program::{ModuleHash, Target, find_wasm_opt};
 
-use super::private_folder;
+use super::private_folder::{self, Others};
 use crate::error::CliError;
 
 /// The compiler: a program of its own, since it is larger than all of this one.
@@ -172,5 +172,5 @@ fn cache_folder() -> Option<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let folder = given.or_else(home)?.join("runnel/wasm");
-    private_folder::create(&folder)
+    private_folder::create(&folder, Others::Read)
 }

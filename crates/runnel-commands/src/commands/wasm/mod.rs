@@ -6,6 +6,7 @@ mod control;
 mod jit;
 mod private_folder;
 mod restore;
+mod ros_arguments;
 mod run;
 
 use clap::Subcommand;

@@ -12,6 +12,7 @@ use super::compiler::{self, Compilation};
 use super::{control, jit};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
+use crate::output::print_error;
 
 /// Run a node until it ends or Ctrl-C
 ///
@@ -83,7 +84,10 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 /// # Errors
 /// Why it ended.
 pub fn run_guest(guest: Guest) -> Result<(), CliError> {
-    let _served = control::serve(&guest.control());
+    let socket = control::serve(&guest.control());
+    if let Err(error) = &socket {
+        print_error(&format!("the node cannot be checkpointed by other processes: {error}"));
+    }
     guest.run().map(|_| ()).map_err(CliError::failed)
 }
 
@@ -128,7 +132,6 @@ impl Running {
             manifest: self.manifest(node)?,
             library: Some(cli.types()?.into_library()),
             arguments,
-            program: fs::canonicalize(node).unwrap_or_default(),
             ros_arguments,
         })
     }

@@ -8,5 +8,5 @@
 mod stack;
 mod suspended;
 
-pub use stack::{BUFFER, Stack, Suspension, other_function, resume, suspend};
+pub use stack::{Stack, Suspension, other_function, resume, suspend};
 pub use suspended::{GlobalValue, Sleep, Suspended, Wait};

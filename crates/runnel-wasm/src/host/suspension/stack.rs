@@ -6,12 +6,7 @@ use wasmtime::{AsContextMut, Caller, Global, Instance, Memory, Store, TypedFunc,
 
 use super::suspended::{GlobalValue, Suspended};
 use crate::host::Host;
-
-/// Bytes of memory in which the functions leave their variables.
-pub const BUFFER: usize = 2 << 20;
-
-/// Bytes of a page of linear memory.
-const PAGE: usize = 64 << 10;
+use crate::instrumented::{BUFFER, BUFFER_PAGES, GLOBAL, PAGE, STOP};
 
 /// Bytes of the buffer's header: where to write next, and the end.
 const HEADER: u32 = 8;
@@ -27,10 +22,10 @@ pub struct Stack {
     stop: Global,
     globals: Vec<Global>,
     memory: Memory,
-    /// Where the buffer is, once there is one.
-    buffer: Option<u32>,
-    /// What the guest has there: an allocator that starts after the first checkpoint takes all memory that there is. While
-    /// the guest is suspended, as far as its functions cover it.
+    /// Where the buffer is.
+    buffer: u32,
+    /// What the guest has there: its allocator may take all memory that it finds. While the guest is suspended, as far as its
+    /// functions cover it.
     under_buffer: Arc<[u8]>,
 }
 
@@ -47,13 +42,17 @@ pub enum Suspension {
 
 /// Suspends the guest, which has called a function of the host. The function returns after it.
 pub fn suspend(caller: &mut Caller<'_, Host>, at: Suspended) -> wasmtime::Result<()> {
-    let not_instrumented = || wasmtime::Error::msg("the module is not compiled for checkpoints");
-    let mut stack = caller.data().stack.clone().ok_or_else(not_instrumented)?;
-    let buffer = stack.prepare_buffer(&mut *caller)?;
+    let host = caller.data_mut();
+    let mut stack = host.stack.clone().ok_or_else(not_instrumented)?;
+    // A module that only claims to be instrumented may get here within `start_unwind`.
+    if !matches!(host.suspension, Suspension::None) {
+        return Err(other_function());
+    }
+    host.suspension = Suspension::Unwinding(at);
+    stack.prepare_buffer(&mut *caller)?;
     stack.set_stop(&mut *caller, false)?;
-    stack.start_unwind.call(&mut *caller, buffer)?;
+    stack.start_unwind.call(&mut *caller, stack.buffer)?;
     caller.data_mut().stack = Some(stack);
-    caller.data_mut().suspension = Suspension::Unwinding(at);
     Ok(())
 }
 
@@ -76,33 +75,43 @@ pub fn other_function() -> wasmtime::Error {
 fn resume_now(caller: &mut Caller<'_, Host>) -> wasmtime::Result<Option<Suspended>> {
     let host = caller.data_mut();
     let Suspension::Rewinding(at) = std::mem::take(&mut host.suspension) else { return Ok(None) };
-    let stack = host.stack.clone().ok_or_else(|| wasmtime::Error::msg("it is not suspended"))?;
+    let stack = host.stack.clone().ok_or_else(not_instrumented)?;
     stack.stop_rewind.call(&mut *caller, ())?;
-    if let Some(buffer) = stack.buffer {
-        stack.memory.write(caller, buffer as usize, &stack.under_buffer)?;
-    }
+    stack.memory.write(caller, stack.buffer as usize, &stack.under_buffer)?;
     Ok(Some(at))
 }
 
+#[cold]
+fn not_instrumented() -> wasmtime::Error {
+    wasmtime::Error::msg("the module is not compiled for checkpoints")
+}
+
 impl Stack {
-    /// `None` if the module is not instrumented.
+    /// Adds the memory for the buffer. `None` if the module is not instrumented, or there is no memory for it.
     pub fn of(instance: Instance, store: &mut Store<Host>) -> Option<Self> {
         let unwinds = |store: &mut Store<Host>, name| instance.get_typed_func(store, name).ok();
         let ends = |store: &mut Store<Host>, name| instance.get_typed_func(store, name).ok();
         let globals =
-            (0..).map_while(|number| instance.get_global(&mut *store, &format!("runnel:global:{number}")));
+            (0..).map_while(|number| instance.get_global(&mut *store, &format!("{GLOBAL}{number}")));
         let globals = globals.collect();
         Some(Self {
             start_unwind: unwinds(store, "asyncify_start_unwind")?,
             stop_unwind: ends(store, "asyncify_stop_unwind")?,
             start_rewind: unwinds(store, "asyncify_start_rewind")?,
             stop_rewind: ends(store, "asyncify_stop_rewind")?,
-            stop: instance.get_global(&mut *store, "runnel:stop")?,
+            stop: instance.get_global(&mut *store, STOP)?,
             memory: instance.get_memory(&mut *store, "memory")?,
             globals,
-            buffer: None,
+            buffer: Self::add_buffer(instance, store)?,
             under_buffer: Arc::default(),
         })
+    }
+
+    fn add_buffer(instance: Instance, store: &mut Store<Host>) -> Option<u32> {
+        let memory = instance.get_memory(&mut *store, "memory")?;
+        store.data_mut().buffer_memory = BUFFER;
+        let first = memory.grow(&mut *store, BUFFER_PAGES).ok()?;
+        u32::try_from(first).ok()?.checked_mul(PAGE as u32)
     }
 
     /// Asks the guest to pause at the next turn of a loop, or no longer.
@@ -113,23 +122,21 @@ impl Stack {
     /// The guest's main function has returned, since it was suspended.
     pub fn end_unwinding(&mut self, store: &mut Store<Host>) -> wasmtime::Result<()> {
         self.stop_unwind.call(&mut *store, ())?;
-        let buffer = self.buffer.unwrap_or_default();
         let mut end = [0; 4];
-        self.memory.read(&mut *store, buffer as usize, &mut end)?;
-        let covered = u32::from_le_bytes(end).saturating_sub(buffer) as usize;
+        self.memory.read(&mut *store, self.buffer as usize, &mut end)?;
+        let covered = u32::from_le_bytes(end).saturating_sub(self.buffer) as usize;
         self.under_buffer = self.under_buffer.get(..covered).unwrap_or_default().into();
         Ok(())
     }
 
     /// The guest's main function is called again then.
     pub fn begin_rewinding(&self, store: &mut Store<Host>, at: Suspended) -> wasmtime::Result<()> {
-        let buffer = self.buffer.ok_or_else(|| wasmtime::Error::msg("it is not suspended"))?;
-        self.start_rewind.call(&mut *store, buffer)?;
+        self.start_rewind.call(&mut *store, self.buffer)?;
         store.data_mut().suspension = Suspension::Rewinding(at);
         Ok(())
     }
 
-    pub fn buffer(&self) -> Option<u32> {
+    pub fn buffer(&self) -> u32 {
         self.buffer
     }
 
@@ -139,7 +146,7 @@ impl Stack {
 
     /// Sets the buffer of a checkpoint, and what the guest has there.
     pub fn set_buffer(&mut self, buffer: u32, under_buffer: Vec<u8>) {
-        (self.buffer, self.under_buffer) = (Some(buffer), under_buffer.into());
+        (self.buffer, self.under_buffer) = (buffer, under_buffer.into());
     }
 
     pub fn globals(&self, store: &mut Store<Host>) -> Vec<GlobalValue> {
@@ -157,23 +164,15 @@ impl Stack {
         })
     }
 
-    /// Makes the buffer ready. Its memory is reserved at the first use, and what is there is kept.
-    fn prepare_buffer(&mut self, mut store: impl AsContextMut<Data = Host>) -> wasmtime::Result<u32> {
-        let buffer = match self.buffer {
-            Some(buffer) => buffer,
-            None => {
-                store.as_context_mut().data_mut().buffer_memory = BUFFER;
-                let pages = self.memory.grow(&mut store, (BUFFER / PAGE) as u64)?;
-                u32::try_from(pages * PAGE as u64)?
-            }
-        };
-        let mut under = vec![0; BUFFER];
-        self.memory.read(&mut store, buffer as usize, &mut under)?;
+    /// Makes the buffer ready. What the guest has there is kept.
+    fn prepare_buffer(&mut self, mut store: impl AsContextMut) -> wasmtime::Result<()> {
+        let (at, mut under) = (self.buffer as usize, vec![0; BUFFER]);
+        self.memory.read(&mut store, at, &mut under)?;
         self.under_buffer = under.into();
-        let (start, end) = (buffer + HEADER, buffer + BUFFER as u32);
-        self.memory.write(&mut store, buffer as usize, &start.to_le_bytes())?;
-        self.memory.write(&mut store, buffer as usize + 4, &end.to_le_bytes())?;
-        self.buffer = Some(buffer);
-        Ok(buffer)
+        // It fits into 32 bits, since the memory does, but for its last byte.
+        let (start, end) = (self.buffer + HEADER, self.buffer.saturating_add(BUFFER as u32));
+        self.memory.write(&mut store, at, &start.to_le_bytes())?;
+        self.memory.write(&mut store, at + 4, &end.to_le_bytes())?;
+        Ok(())
     }
 }

@@ -24,19 +24,11 @@ use std::path::Path;
 use survey::Survey;
 use wasmparser::{Validator, WasmFeatures};
 
+use crate::instrumented::{BUFFER_PAGES, GLOBAL, PAUSE, STOP};
+
 /// Name of the custom section, with [`VERSION`], of a module that is instrumented.
 const MARKER: &str = "runnel:instrumented";
 const VERSION: u8 = 1;
-
-/// The global by which the host stops loops.
-const STOP: &str = "runnel:stop";
-/// Before the number of a global.
-const GLOBAL: &str = "runnel:global:";
-/// Module and name of the function that a stopped loop calls.
-const PAUSE: (&str, &str) = ("runnel:checkpoint", "pause");
-
-/// Pages of 64 KiB by which the host grows the memory for the call stack.
-const BUFFER_PAGES: u64 = 32;
 
 const NOT_INSTALLED: &str =
     "the program wasm-opt was not installed when it was compiled. Try: the package binaryen";

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Answer, KEPT, Request, folder};
+use super::{Answer, ENDED, KEPT, Request, folders};
 use crate::error::CliError;
 
 /// How long a process may take for its answer.
@@ -50,8 +50,11 @@ pub fn find(node: &str) -> Result<HostProcess, CliError> {
 }
 
 fn sockets() -> Vec<PathBuf> {
-    let entries = folder().and_then(|folder| fs::read_dir(folder).ok());
-    entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    let entries = folders().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "sock"))
+        .collect()
 }
 
 impl HostProcess {
@@ -92,7 +95,10 @@ impl HostProcess {
         }
         let kept = keep(&content)?;
         if ends {
-            rest.get_mut().write_all(KEPT.as_bytes()).map_err(failed)?;
+            confirm_end(&mut rest).map_err(|error| {
+                let why = "the checkpoint is written, and whether the node has ended is not known";
+                CliError::failed(format!("{why}: {error}"))
+            })?;
         }
         Ok(kept)
     }
@@ -107,6 +113,14 @@ impl HostProcess {
         reader.by_ref().take(LONGEST_HEAD).read_line(&mut head)?;
         Ok((serde_json::from_str(&head)?, reader))
     }
+}
+
+/// Lets the node end, and waits until it has.
+fn confirm_end(stream: &mut BufReader<UnixStream>) -> io::Result<()> {
+    stream.get_mut().write_all(KEPT.as_bytes())?;
+    let mut line = String::new();
+    stream.take(LONGEST_HEAD).read_line(&mut line)?;
+    if line == ENDED { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) }
 }
 
 fn connect(socket: &Path) -> io::Result<UnixStream> {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use client::find;
 pub use server::serve;
 
-use super::private_folder;
+use super::private_folder::{self, Others};
 
 /// What can be asked.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,13 +40,18 @@ enum Answer {
 /// The line by which a client says that it has kept the checkpoint of a node that ends with it.
 const KEPT: &str = "kept\n";
 
-/// Where the sockets are: `$XDG_RUNTIME_DIR/runnel/wasm`, or `/tmp/runnel-UID/wasm`.
-fn folder() -> Option<PathBuf> {
+/// The line by which the process says that the node has ended.
+const ENDED: &str = "ended\n";
+
+/// Where the sockets are: `$XDG_RUNTIME_DIR/runnel/wasm`, or `/tmp/runnel-UID/wasm` for programs without a login. Those that
+/// exist or can be created, the usual one first.
+fn folders() -> impl Iterator<Item = PathBuf> {
     let given = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-    let parent = match given {
-        Some(folder) => Path::new(&folder).join("runnel"),
-        None => Path::new("/tmp").join(format!("runnel-{}", geteuid().as_raw())),
+    let of_login = given.map(|folder| Path::new(&folder).join("runnel"));
+    let of_host = env::temp_dir().join(format!("runnel-{}", geteuid().as_raw()));
+    let private = |folder: PathBuf| {
+        private_folder::create(&folder, Others::None)?;
+        private_folder::create(&folder.join("wasm"), Others::None)
     };
-    private_folder::create(&parent)?;
-    private_folder::create(&parent.join("wasm"))
+    of_login.into_iter().chain([of_host]).filter_map(private)
 }
