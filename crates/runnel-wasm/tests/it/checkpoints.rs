@@ -10,7 +10,9 @@ use runnel_wasm::manifest::Limits;
 use runnel_wasm::program::Target;
 use runnel_wasm::{Checkpoint, Ended, Guest, GuestError, GuestOptions, Manifest, Program};
 
-use crate::guests::{Running, TIMEOUT, context, program, program_for, start, start_from, start_in};
+use crate::guests::{
+    Running, TIMEOUT, context, context_in, namespace, program, program_for, start, start_from, start_in,
+};
 
 /// Adds each number that it receives to a sum on its call stack, and publishes the sum.
 const ADDER: &str = r#"(module
@@ -139,6 +141,7 @@ fn checkpoint(guest: &Running, ends: bool) -> Checkpoint {
 
 /// A native node that sends numbers, and receives sums.
 struct Native {
+    namespace: String,
     context: Context,
     _node: Node,
     numbers: Publisher<Int32>,
@@ -150,14 +153,20 @@ struct Native {
 
 impl Native {
     fn new() -> Self {
-        let context = context(Graphs::Ros2);
+        let namespace = namespace();
+        let context = context_in(Graphs::Ros2, &namespace);
         let node = context.create_node("native").unwrap();
         let (send, received) = mpsc::channel();
         let sums = node.create_subscription("sum", 1000, move |sum: &Int32| _ = send.send(sum.data)).unwrap();
         let numbers = node.create_publisher("number", 1000).unwrap();
         let spins = context.clone();
         let spinning = Some(std::thread::spawn(move || spins.spin().expect("it spins")));
-        Self { context, _node: node, numbers, received, last: Cell::new(0), sums, spinning }
+        Self { namespace, context, _node: node, numbers, received, last: Cell::new(0), sums, spinning }
+    }
+
+    /// A context for a guest that talks to this node.
+    fn context_of_guest(&self) -> Context {
+        context_in(Graphs::Ros2, &self.namespace)
     }
 
     /// Waits for the guest's topics, in both directions.
@@ -201,7 +210,7 @@ impl Drop for Native {
 #[test]
 fn waiting_guest_goes_on_in_the_other_engine() {
     let (native, programs) = (Native::new(), for_both_engines(ADDER));
-    let mut guest = start_in(&programs[0], unlimited(), context(Graphs::Ros2));
+    let mut guest = start_in(&programs[0], unlimited(), native.context_of_guest());
     let mut sum = 0;
     for turn in 1..5 {
         native.wait_for_guest();
@@ -213,7 +222,7 @@ fn waiting_guest_goes_on_in_the_other_engine() {
         let taken = checkpoint(&guest, true);
         assert_eq!(guest.end().unwrap(), Ended::Stopped);
         assert!(native.numbers.wait_for_subscribers(0, TIMEOUT).unwrap());
-        guest = start_from(&taken, &programs[turn as usize % 2], unlimited(), context(Graphs::Ros2));
+        guest = start_from(&taken, &programs[turn as usize % 2], unlimited(), native.context_of_guest());
     }
     guest.control.shutdown();
     assert_eq!(guest.end().unwrap(), Ended::Returned);
@@ -222,7 +231,7 @@ fn waiting_guest_goes_on_in_the_other_engine() {
 #[test]
 fn guest_goes_on_after_a_checkpoint_and_is_restored_as_it_was() {
     let (native, programs) = (Native::new(), for_both_engines(ADDER));
-    let guest = start_in(&programs[0], unlimited(), context(Graphs::Ros2));
+    let guest = start_in(&programs[0], unlimited(), native.context_of_guest());
     native.wait_for_guest();
     native.send(5);
     assert_eq!(native.next_sum(0), 5);
@@ -232,7 +241,7 @@ fn guest_goes_on_after_a_checkpoint_and_is_restored_as_it_was() {
     guest.control.shutdown();
     assert_eq!(guest.end().unwrap(), Ended::Returned);
     for program in &programs {
-        let restored = start_from(&taken, program, unlimited(), context(Graphs::Ros2));
+        let restored = start_from(&taken, program, unlimited(), native.context_of_guest());
         // It begins again where it was.
         native.last.set(0);
         native.wait_for_guest();
@@ -305,7 +314,7 @@ fn taken() -> (Checkpoint, Program) {
 #[test]
 fn suspended_guest_waits_for_the_decision() {
     let (native, program) = (Native::new(), program(ADDER));
-    let guest = start_in(&program, unlimited(), context(Graphs::Ros2));
+    let guest = start_in(&program, unlimited(), native.context_of_guest());
     native.wait_for_guest();
     let suspended = guest.control.suspend(TIMEOUT).unwrap();
     let error = guest.control.suspend(TIMEOUT).err().map(|error| error.to_string());

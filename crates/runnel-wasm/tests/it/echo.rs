@@ -7,7 +7,7 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Graphs, MasterOptions};
 use runnel_wasm::{Ended, Manifest, Program};
 
-use crate::guests::{TIMEOUT, program, start_in};
+use crate::guests::{TIMEOUT, context, namespace, program, start_in};
 
 const COUNT: usize = 100;
 
@@ -51,9 +51,11 @@ fn echo(encoding: u32) -> Program {
 
 /// Sends messages through the guest, in these graphs, and returns what comes back.
 fn echoed(encoding: u32, graphs: Graphs) -> Vec<String> {
-    let options = || ContextOptions::default().arguments([""; 0]).signals(false).graphs(graphs);
+    let ns = format!("__ns:={}", namespace());
+    let options = || ContextOptions::default().arguments([ns.clone()]).signals(false).graphs(graphs);
     let (native, uri) = Context::with_master(options(), MasterOptions::at(([127, 0, 0, 1], 0))).unwrap();
-    let of_guest = Context::with_options(options().arguments([format!("__master:={uri}")])).unwrap();
+    let of_guest =
+        Context::with_options(options().arguments([ns.clone(), format!("__master:={uri}")])).unwrap();
     let guest = start_in(&echo(encoding), Manifest::allowing_all_names(), of_guest);
     let node = native.create_node("native").unwrap();
     let (send, received) = mpsc::channel();
@@ -107,12 +109,9 @@ fn messages_of_the_other_generation_are_converted() {
 
 #[test]
 fn topic_that_the_manifest_does_not_name_is_refused() {
-    let context = Context::with_options(
-        ContextOptions::default().arguments([""; 0]).signals(false).graphs(Graphs::Ros2),
-    );
     let manifest =
         Manifest::parse("nodes = [\"echo\"]\nsubscribe = [\"in\"]\npublish = [\"outside\"]").unwrap();
     // The guest expects handle 2, and gets an error.
-    let ended = start_in(&echo(1), manifest, context.unwrap()).end();
+    let ended = start_in(&echo(1), manifest, context(Graphs::Ros2)).end();
     assert!(ended.is_err_and(|error| error.to_string().contains("unreachable")));
 }

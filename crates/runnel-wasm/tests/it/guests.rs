@@ -1,5 +1,6 @@
 //! Compiles and runs guests.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -62,8 +63,19 @@ pub fn start(program: &Program, manifest: Manifest) -> Running {
 
 /// A context for a guest.
 pub fn context(graphs: Graphs) -> Context {
-    let options = ContextOptions::default().arguments([""; 0]).signals(false).graphs(graphs);
-    Context::with_options(options).expect("a context")
+    context_in(graphs, &namespace())
+}
+
+/// A context whose nodes are in a namespace.
+pub fn context_in(graphs: Graphs, namespace: &str) -> Context {
+    let options = ContextOptions::default().arguments([format!("__ns:={namespace}")]);
+    Context::with_options(options.signals(false).graphs(graphs)).expect("a context")
+}
+
+/// A namespace that no other test uses: tests that run at the same time share a graph.
+pub fn namespace() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("/test_{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Starts a guest in a context.
