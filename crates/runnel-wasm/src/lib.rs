@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`program`] | the files that hold compiled nodes, and engines that load them |
 //! | [`manifest`] | what a node may do |
-//! | `checkpoint` | a node at one instant, from which it goes on elsewhere |
+//! | `checkpoint` | the state of a node at one instant, from which another process can resume it |
 //! | `guest` | a node that runs: its thread's part, and the control from outside |
 //! | `host` | what belongs to one guest on the host's side: its entities and its events |
 //! | `imports` | the functions that a guest calls, one file for each kind of entity |

@@ -9,7 +9,7 @@ const PAGE: usize = 64 << 10;
 
 /// Memory in which a module leaves its call stack.
 ///
-/// Nobody has told the module's allocator of it. One that takes all memory at its first use, as those of wasi-libc and
+/// The module's allocator does not know of it. One that takes all memory at its first use, as those of wasi-libc and
 /// AssemblyScript do, takes this too. So what the module has there is kept while the call stack is there.
 #[derive(Clone)]
 struct Buffer {
