@@ -55,6 +55,7 @@ fn node() -> Node {
     let config = NodeConfig {
         same_host: Some(LocalIdentity { process: 1, secret: 2 }),
         dual_node_id: None,
+        standby_name: None,
         name: "/node".to_owned(),
         host: "127.0.0.1".to_owned(),
         rpc_port: 1000,

@@ -28,9 +28,17 @@ pub struct NodeConfig {
     pub same_host: Option<LocalIdentity>,
     /// Random id by which a node in both graphs is recognized in ROS 2; unique per node.
     pub dual_node_id: Option<u64>,
+    /// The name by which the master knows the node until [`Node::take_over_name`](super::Node::take_over_name): another
+    /// node has its own name until then.
+    pub standby_name: Option<String>,
 }
 
 impl NodeConfig {
+    /// The name by which the master knows the node.
+    pub fn registered_name(&self) -> &str {
+        self.standby_name.as_deref().unwrap_or(&self.name)
+    }
+
     /// The URI of the slave API, which identifies the node at the master.
     pub fn uri(&self) -> String {
         format!("http://{}/", Endpoint { host: self.host.clone(), port: self.rpc_port })

@@ -53,10 +53,18 @@ pub(super) enum Purpose {
     Register(Role, String),
     Unregister(Role, String),
     AskOwner,
-    RequestTopic { topic: String, uri: String },
+    RequestTopic {
+        topic: String,
+        uri: String,
+    },
     LookupService(ServiceLinkId),
-    ReadParameter { key: String, token: u64 },
+    ReadParameter {
+        key: String,
+        token: u64,
+    },
     Close,
+    /// Of the registrations under a name that the node had.
+    UnregisterFormer,
 }
 
 /// A caller of the slave API.

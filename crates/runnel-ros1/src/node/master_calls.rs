@@ -30,6 +30,7 @@ impl Node {
                 MasterRequest::NameOwner => self.ask_owner(now),
             }
         }
+        self.unregister_former_name(now);
         self.ask_for_parameters(now);
     }
 
@@ -52,7 +53,7 @@ impl Node {
         };
         let Some(spec) = spec else { return };
         let params = [
-            self.config.name.as_str().into(),
+            self.config.registered_name().into(),
             topic.as_str().into(),
             spec.type_name.as_str().into(),
             self.uri().into(),
@@ -61,12 +62,12 @@ impl Node {
     }
 
     fn unregister(&mut self, now: Instant, role: Role, topic: String) {
-        let params = self.unregistration_params(role, &topic);
+        let params = self.unregistration_params(self.config.registered_name(), role, &topic);
         self.call_master(now, unregister_method(role), &params, Purpose::Unregister(role, topic));
     }
 
     pub(super) fn ask_owner(&mut self, now: Instant) {
-        let name = Value::from(self.config.name.as_str());
+        let name = Value::from(self.config.registered_name());
         self.call_master(now, "lookupNode", &[name.clone(), name], Purpose::AskOwner);
     }
 
@@ -153,15 +154,28 @@ impl Node {
 
     /// Unregisters these entries in one call.
     pub(super) fn unregister_all(&mut self, now: Instant, known: &[(Role, String)]) {
-        let calls: Vec<Value> = known.iter().map(|(role, topic)| self.unregistration(*role, topic)).collect();
-        let options = one_deadline(CLOSE_DEADLINE);
-        let call = self.rpc.call(now, &self.config.master, "system.multicall", &[calls.into()], options);
-        self.calls.insert(call, Purpose::Close);
+        let name = self.config.registered_name().to_owned();
+        self.unregister_under(now, &name, known, Purpose::Close);
     }
 
-    /// The node's name and the registered address, in the order of the method's parameters.
-    fn unregistration_params(&self, role: Role, topic: &str) -> Vec<Value> {
-        let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
+    /// Unregisters these entries of a name in one call.
+    pub(super) fn unregister_under(
+        &mut self,
+        now: Instant,
+        name: &str,
+        known: &[(Role, String)],
+        purpose: Purpose,
+    ) {
+        let of = |(role, topic): &(Role, String)| self.unregistration(name, *role, topic);
+        let calls: Vec<Value> = known.iter().map(of).collect();
+        let options = one_deadline(CLOSE_DEADLINE);
+        let call = self.rpc.call(now, &self.config.master, "system.multicall", &[calls.into()], options);
+        self.calls.insert(call, purpose);
+    }
+
+    /// The name and the registered address, in the order of the method's parameters.
+    fn unregistration_params(&self, name: &str, role: Role, topic: &str) -> Vec<Value> {
+        let (name, uri) = (name.into(), Value::from(self.uri()));
         match role {
             Role::Service => vec![name, topic.into(), self.service_uri().into()],
             Role::ParamSubscriber => vec![name, uri, topic.into()],
@@ -170,8 +184,8 @@ impl Node {
         }
     }
 
-    fn unregistration(&self, role: Role, topic: &str) -> Value {
-        let params = self.unregistration_params(role, topic);
+    fn unregistration(&self, name: &str, role: Role, topic: &str) -> Value {
+        let params = self.unregistration_params(name, role, topic);
         let members = [
             ("methodName".to_owned(), Value::from(unregister_method(role))),
             ("params".to_owned(), Value::Array(params)),

@@ -18,6 +18,7 @@ mod event;
 mod fault;
 mod incoming;
 mod master_calls;
+mod name;
 mod outgoing;
 mod params;
 mod registrar;
@@ -50,6 +51,7 @@ use crate::xmlrpc::Value;
 use conn::{Caller, Conn, Linked, Purpose};
 use connect_limit::ConnectLimiter;
 use incoming::HalfOpen;
+use name::FormerName;
 use outgoing::Subscription;
 use params::Parameters;
 use registrar::Registrar;
@@ -88,6 +90,8 @@ pub struct Node {
     last_datagram_link: u32,
     /// The number of the last token.
     last_token: u64,
+    /// Registrations under the name that the node had while it was on standby.
+    former: Option<FormerName>,
     calls: SortedMap<CallId, Purpose>,
     timers: Timers<Timer>,
     transmits: VecDeque<Transmit>,
@@ -99,9 +103,9 @@ impl Node {
     pub fn new(config: NodeConfig) -> Self {
         Self {
             local_nodes: SortedSet::from([canonical(&config.uri()).unwrap_or_default()]),
+            registrar: Registrar::new(config.standby_name.is_some()),
             config,
             rpc: RpcPeer::new(RpcConfig::default()),
-            registrar: Registrar::new(),
             publications: SortedMap::new(),
             subscriptions: SortedMap::new(),
             services: SortedMap::new(),
@@ -114,6 +118,7 @@ impl Node {
             linked_count: 0,
             last_datagram_link: 0,
             last_token: 0,
+            former: None,
             calls: SortedMap::new(),
             timers: Timers::default(),
             transmits: VecDeque::new(),
@@ -366,7 +371,8 @@ impl Node {
             Some(Purpose::ReadParameter { key, token }) => self.parameter_read(now, key, token, result),
             Some(Purpose::Close) => self.events.push_back(NodeEvent::Closed),
             Some(Purpose::Unregister(role, topic)) => self.unregistration_answered(now, role, &topic, result),
-            None => {}
+            // A master that refuses does not know the former name, and one that is away forgets it.
+            Some(Purpose::UnregisterFormer) | None => {}
         }
         self.ask_master(now);
     }

@@ -138,7 +138,7 @@ impl Node {
 
     /// Method and parameters of the registration call; `None` if it was canceled.
     pub(super) fn parameter_registration(&self, role: Role, key: &str) -> Option<(&'static str, [Value; 3])> {
-        let name = Value::from(self.config.name.as_str());
+        let name = Value::from(self.config.registered_name());
         match role {
             Role::Parameter => {
                 Some(("setParam", [name, key.into(), self.parameters.values.get(key)?.clone()]))

@@ -58,6 +58,11 @@ impl Entry {
         matches!(self.state, Registration::Unknown | Registration::Stale)
     }
 
+    /// Whether the master has it or may have it.
+    fn is_known(self) -> bool {
+        !matches!(self.state, Registration::Unknown | Registration::Refused)
+    }
+
     fn is_in_progress(self) -> bool {
         matches!(self.state, Registration::Pending | Registration::Outdated)
     }
@@ -113,11 +118,14 @@ pub(super) struct Registrar {
     /// The outage has been reported.
     is_outage_reported: bool,
     additive_until: Instant,
+    /// The node is on standby: services and parameters, of which the last registration counts, are not registered.
+    is_standby: bool,
 }
 
 impl Registrar {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(is_standby: bool) -> Self {
         Self {
+            is_standby,
             entries: SortedMap::new(),
             master: MasterState::Reachable,
             ended: false,
@@ -182,6 +190,27 @@ impl Registrar {
         self.master == MasterState::Reachable
     }
 
+    /// The node has another name from now on: everything is to be registered under it. Returns what the master knows or
+    /// may know under the former name.
+    pub(super) fn rename(&mut self) -> Vec<(Role, String)> {
+        self.is_standby = false;
+        let known = self.entries.iter().filter(|(_, entry)| entry.is_known()).map(|(key, _)| key.clone());
+        let known = known.collect();
+        self.entries.retain(|_, entry| entry.desired);
+        for (_, entry) in self.entries.iter_mut() {
+            entry.state = match entry.state {
+                Registration::Pending | Registration::Outdated => Registration::Outdated,
+                _ => Registration::Unknown,
+            };
+        }
+        known
+    }
+
+    /// Whether the master has answered everything.
+    pub(super) fn is_settled(&self) -> bool {
+        self.can_call() && !self.entries.values().any(|entry| entry.is_due() || entry.is_in_progress())
+    }
+
     /// Ends all registrations for good. Returns those that the master knows or may know, and `None` the second time.
     pub(super) fn end(&mut self) -> Option<Vec<(Role, String)>> {
         if std::mem::replace(&mut self.ended, true) {
@@ -190,8 +219,7 @@ impl Registrar {
         let ours = self.master != MasterState::Closed;
         self.master = MasterState::Closed;
         let entries = std::mem::take(&mut self.entries).into_iter();
-        let known = entries
-            .filter(|(_, entry)| !matches!(entry.state, Registration::Unknown | Registration::Refused));
+        let known = entries.filter(|(_, entry)| entry.is_known());
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
 
@@ -239,7 +267,9 @@ impl Registrar {
         if asked >= OUTSTANDING {
             return None;
         }
-        let ((role, topic), entry) = self.entries.iter_mut().find(|(_, entry)| entry.is_due())?;
+        let waits = |role: Role| self.is_standby && matches!(role, Role::Service | Role::Parameter);
+        let is_next = |(key, entry): &(&(Role, String), &mut Entry)| entry.is_due() && !waits(key.0);
+        let ((role, topic), entry) = self.entries.iter_mut().find(is_next)?;
         entry.state = Registration::Pending;
         let ask = if entry.desired { MasterRequest::Register } else { MasterRequest::Unregister };
         Some(ask(*role, topic.clone()))

@@ -43,7 +43,7 @@ impl Node {
 
     /// Parameters of the `registerService` call.
     pub(super) fn service_registration(&self, service: &str) -> [Value; 4] {
-        let name = Value::from(self.config.name.as_str());
+        let name = Value::from(self.config.registered_name());
         [name, service.into(), self.service_uri().into(), self.uri().into()]
     }
 

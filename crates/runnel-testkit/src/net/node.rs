@@ -259,6 +259,7 @@ impl Net {
             limits: Limits::default(),
             same_host: None,
             dual_node_id: None,
+            standby_name: None,
         }
     }
 
