@@ -113,6 +113,14 @@ impl Stream {
         Ok(net::shutdown(&self.fd, net::Shutdown::Both)?)
     }
 
+    /// Ends the connection in the direction to the peer, which reads its end behind all that was sent.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn shutdown_writing(&self) -> io::Result<()> {
+        Ok(net::shutdown(&self.fd, net::Shutdown::Write)?)
+    }
+
     /// Enables keep-alive probes of the kernel: a peer that lost power is detected within a minute, without waking a
     /// process.
     ///

@@ -203,6 +203,17 @@ impl<B: Lend> Writer<B> {
         self.displace_excess()
     }
 
+    /// Adds a sample for readers that match later, as if it had been written before those of now were matched. A reader
+    /// that lacks earlier samples gets it, too. Returns a displaced sample, or this one if no reader will need it.
+    pub fn write_for_late(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Option<B> {
+        if !self.is_latching() {
+            return Some(payload);
+        }
+        let number = self.history.push(payload, stamp, now).number;
+        self.readers.iter_mut().for_each(|reader| reader.pass_over(number));
+        self.displace_excess()
+    }
+
     /// Returns whether a reader needs new samples, now or later.
     fn needs_samples(&mut self, now: Instant) -> bool {
         if self.unmatched.expire(now, self.history.last().next()) {

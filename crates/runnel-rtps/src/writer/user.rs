@@ -90,6 +90,17 @@ impl<P: Lend> UserWriter<P> {
         displaced
     }
 
+    /// Keeps a sample for readers that match later. Those of now do not get it, unless they lack earlier samples. Returns a
+    /// displaced sample, or this one if no reader will need it.
+    pub fn write_for_late(&mut self, now: Instant, stamp: Timestamp, sample: P) -> Option<P> {
+        if self.closed {
+            return Some(sample);
+        }
+        let displaced = self.writer.write_for_late(now, stamp, sample);
+        self.wake();
+        displaced
+    }
+
     fn note_written(&mut self, now: Instant) {
         self.writer.expire(now);
         self.promises.note_sample(now);

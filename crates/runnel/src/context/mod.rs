@@ -8,6 +8,7 @@ pub(crate) mod participant_queries;
 pub(crate) mod persist;
 pub(crate) mod rate;
 mod ros1_graph;
+pub(crate) mod standby;
 
 use std::env;
 use std::fmt;
@@ -21,6 +22,7 @@ use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
+use self::standby::StandbyNodes;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::ipc::Pool;
@@ -58,6 +60,7 @@ pub struct ContextOptions {
     domain: Option<u16>,
     wait_for_master: bool,
     linger: Option<Duration>,
+    standby: bool,
 }
 
 impl Default for ContextOptions {
@@ -82,6 +85,7 @@ impl Default for ContextOptions {
             domain: None,
             wait_for_master: true,
             linger: None,
+            standby: false,
         }
     }
 }
@@ -190,6 +194,14 @@ impl ContextOptions {
         self
     }
 
+    /// Whether the nodes stand by to take the place of nodes of the same names, which still run: see
+    /// [`Context::take_over`]. False by default.
+    #[must_use]
+    pub fn standby(mut self, stands_by: bool) -> Self {
+        self.standby = stands_by;
+        self
+    }
+
     /// Whether nodes follow `/clock` while the parameter `/use_sim_time` is true.
     #[must_use]
     pub fn sim_time(mut self, followed: bool) -> Self {
@@ -278,6 +290,7 @@ impl Context {
             shutdown_hooks: Mutex::new(Class::ShutdownHooks, Vec::new()),
             on_shutdown: Mutex::new(Class::ShutdownCallbacks, Vec::new()),
             linger,
+            standby: StandbyNodes::new(options.standby),
             interrupts,
         };
         Ok(Self { shared: Arc::new(shared) })

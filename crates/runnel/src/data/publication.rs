@@ -3,7 +3,9 @@
 
 mod addressed;
 mod capacity;
+mod draining;
 mod framed;
+mod keeping;
 mod leaving;
 mod lendable;
 mod lifespan;
@@ -106,6 +108,8 @@ struct State {
     wait: Option<linger_wait::Wait>,
     /// Converts a message to the ROS 1 encoding, where the type has one.
     to_ros1: Option<ToRos1>,
+    /// Subscribers receive what was published, and no more.
+    drains: bool,
 }
 
 impl Publication {
@@ -134,6 +138,7 @@ impl Publication {
             shm_copies: 0,
             wait: None,
             to_ros1: None,
+            drains: false,
         };
         let state = Mutex::new(Class::Publication, state);
         let (channels, info) = (AtomicUsize::new(0), Arc::new(info));

@@ -118,11 +118,13 @@ pub(crate) struct Responder {
     result: Option<Result<Vec<u8>, String>>,
     counted: Option<Counted>,
     events: Arc<ServiceEvents>,
+    /// Another server of the service answers.
+    is_discarded: bool,
 }
 
 impl Responder {
     fn new(requester: Requester, request_len: usize, counted: Counted, events: Arc<ServiceEvents>) -> Self {
-        Self { requester, request_len, counted: Some(counted), result: None, events }
+        Self { requester, request_len, counted: Some(counted), result: None, events, is_discarded: false }
     }
 
     /// The client, and the number of its request.
@@ -152,6 +154,11 @@ impl Responder {
         self.respond(result);
     }
 
+    /// Gives no answer: another server of the service does. Clients outside of ROS 2 have one server only, and get an error.
+    pub(crate) fn discard(mut self) {
+        self.is_discarded = true;
+    }
+
     /// Whether the client is gone, so that nothing waits for the response.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.requester.is_abandoned()
@@ -166,7 +173,8 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = self.result.take();
-        if result.is_none() && self.requester.is_abandoned() {
+        let is_discarded = self.is_discarded && !self.requester.encoding().is_ros1();
+        if result.is_none() && (is_discarded || self.requester.is_abandoned()) {
             return self.requester.give_up();
         }
         let result = result.unwrap_or_else(|| Err("the service has not responded".to_owned()));

@@ -76,6 +76,8 @@ pub(crate) struct NodeSlot {
     throttle: Throttle,
     /// It follows `/use_sim_time`.
     pub(crate) follows_sim_time: bool,
+    /// It is to take the place of another node of its name.
+    pub(crate) stands_by: bool,
 }
 
 /// See the module's documentation.
@@ -199,6 +201,7 @@ impl NodeSlot {
             service_types: Vec::new(),
             throttle: Throttle::default(),
             follows_sim_time: false,
+            stands_by: false,
         }
     }
 

@@ -209,11 +209,15 @@ impl NodeInner {
         let is_asked = waits && !shared.event_loop.driver().ros2.has_ros1_graph();
         let ros1_graph = if is_asked { context.ros1_graph(&full_name) } else { None };
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
+        let stands_by = shared.standby.stand_by();
         let mut driver = shared.event_loop.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
         let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, dual_node_id)?;
+        if let Some(slot) = driver.nodes.get_mut(key) {
+            slot.stands_by = stands_by;
+        }
         ros1_graph.into_iter().for_each(|ros1_graph| driver.ros2.set_ros1_graph(ros1_graph));
         drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());

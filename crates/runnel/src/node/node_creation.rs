@@ -10,6 +10,17 @@ use crate::node::node_options::NodeOptions;
 use crate::node::{Node, NodeInner};
 use crate::settings::variables::variable;
 
+impl NodeInner {
+    /// Adds what every node has in ROS 2.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub(crate) fn set_up_in_ros2(self: &Arc<Self>) -> Result<(), Error> {
+        let setup = self.context.shared.ros2_setup;
+        setup.map_or(Ok(()), |setup| (setup.0)(Arc::<Self>::clone(self)))
+    }
+}
+
 impl Context {
     /// Creates a node. `name` may be absolute. Arguments can rename the node and change its namespace. Parameters from
     /// arguments are set before this returns; each waits at most 10 s for the master.
@@ -36,10 +47,14 @@ impl Context {
         let namespace = names::clean_namespace(&namespace);
         let inner = Arc::new(NodeInner::join(self.clone(), namespace, &name, options)?);
         inner.advertise_log()?;
-        inner.set_argument_params()?;
         inner.follow_sim_time()?;
-        for setup in [self.shared.ros2_setup, inner.options.parameter_setup].into_iter().flatten() {
+        if let Some(setup) = inner.options.parameter_setup {
             (setup.0)(Arc::<NodeInner>::clone(&inner))?;
+        }
+        // The node whose place it takes has set its parameters at the master.
+        if !self.shared.standby.add(&inner) {
+            inner.set_argument_params()?;
+            inner.set_up_in_ros2()?;
         }
         Ok(Node { inner })
     }

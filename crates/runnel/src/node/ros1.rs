@@ -11,6 +11,7 @@ use runnel_ros1::rpc::CallError;
 use super::NodeInner;
 use crate::driver::{Driver, Ros1End};
 use crate::error::{Error, Ros1Feature};
+use crate::rtps::random_dual_node_id;
 use crate::runtime::shared::Shared;
 use crate::settings::environment::Ros1Settings;
 use crate::types::announced::Topic;
@@ -34,6 +35,7 @@ pub(super) fn end(
         Listener::bind(bind).map_err(what)
     };
     let (rpc, tcpros) = (listen()?, listen()?);
+    let standby_name = standby_name(shared, name)?;
     let config = NodeConfig {
         name: name.to_owned(),
         host: settings.host.clone(),
@@ -44,10 +46,18 @@ pub(super) fn end(
         limits: limits(),
         same_host: shared.event_loop.driver().ipc_connections.same_host(),
         dual_node_id,
+        standby_name,
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];
     let engine = Box::new(Ros1Node::new(config));
     Ok(Ros1End { engine, listeners, awaits_master: !settings.wait_for_master })
+}
+
+/// The name by which the master knows a node that stands by: one that no other node has.
+fn standby_name(shared: &Shared, name: &str) -> Result<Option<String>, Error> {
+    let named = |number: u64| format!("{name}_standby_{number:016x}");
+    let number = shared.standby.stand_by().then(random_dual_node_id).transpose()?;
+    Ok(number.map(named))
 }
 
 /// Limits of what peers can make a node hold. Its own calls and links use descriptors, too.
@@ -92,7 +102,10 @@ impl NodeInner {
 
     /// Waits until the master has answered or is unreachable. Returns at once if the node is not in ROS 1.
     pub(crate) fn wait_registered(&self, role: Role, name: &str) -> Result<(), Error> {
-        if !self.is_in_ros1() {
+        // The master does not get the services and parameters of a node that stands by.
+        let waits =
+            !matches!(role, Role::Service | Role::Parameter) || !self.context.shared.standby.stand_by();
+        if !self.is_in_ros1() || !waits {
             return Ok(());
         }
         let (key, wanted) = (self.key, (role, name.to_owned()));

@@ -37,6 +37,15 @@ impl Rtps {
         Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes, evicted: None } }
     }
 
+    /// Keeps a message for readers that match later: those of now do not get it. Returns one that the writer dropped.
+    pub(crate) fn write_for_late(&self, writer: &Writer, frame: Frame) -> Option<Frame> {
+        let mut displaced = None;
+        self.work_on(writer, |state, now| {
+            displaced = state.writer.write_for_late(now, stamp(), CdrFrame(frame)).map(|frame| frame.0);
+        });
+        displaced
+    }
+
     /// Asserts the liveliness of a writer for its user.
     pub(crate) fn assert_liveliness(&self, writer: &Writer) {
         self.work_on(writer, |state, now| state.writer.assert_liveliness(now));

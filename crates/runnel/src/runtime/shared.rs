@@ -11,6 +11,7 @@ use runnel_core::time::Instant;
 use runnel_io::signals::{Hold, Interrupts};
 use runnel_io::{Reactor, clock};
 
+use crate::context::standby::StandbyNodes;
 use crate::data::Publication;
 use crate::driver::{Driver, Key};
 use crate::error::Error;
@@ -79,6 +80,7 @@ pub(crate) struct Shared {
     pub(crate) shutdown_hooks: Mutex<Vec<Weak<dyn ShutdownHook>>>,
     pub(crate) on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     pub(crate) linger: Linger,
+    pub(crate) standby: StandbyNodes,
     pub(crate) interrupts: Option<Interrupts>,
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::dynamic::DynamicMessage;
-use runnel_core::schema::ServiceSchema;
+use runnel_core::schema::{Generation, ServiceSchema};
 use runnel_core::wire::{Bytes, try_write};
 
 use crate::data::{Responder as RequestResponder, ServiceCallback, ServiceRequest};
@@ -67,6 +67,17 @@ impl DynamicResponder {
     /// As [`Responder::fail`](crate::Responder::fail).
     pub fn fail(self, why: impl fmt::Display) {
         self.responder.respond(Err(why.to_string()));
+    }
+
+    /// Gives no answer: another server of the service has got the request, and answers. In ROS 1, where a client has one
+    /// server, it gets an error.
+    pub fn discard(self) {
+        self.responder.discard();
+    }
+
+    /// The generation of the client.
+    pub fn generation(&self) -> Generation {
+        if self.responder.encoding().is_ros1() { Generation::Ros1 } else { Generation::Ros2 }
     }
 
     /// The request that this answers.

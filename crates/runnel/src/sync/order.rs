@@ -33,6 +33,8 @@ in_order! {
     RpcClient,
     /// The link of a persistent service client.
     PersistentLink,
+    /// The nodes that stand by.
+    StandbyNodes,
     /// Messages to peers before the nodes leave.
     ShutdownHooks,
     /// The user's shutdown callbacks.

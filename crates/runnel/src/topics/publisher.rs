@@ -330,6 +330,12 @@ impl PublisherBase {
         self.publish_outgoing(message, timeout, |publication, message| publication.publish(message, group))
     }
 
+    /// Keeps a message for late subscribers.
+    fn keep(&self, message: impl Outgoing) -> Result<(), Error> {
+        let kept = self.publication.keep_for_late(&message, &self.user_publisher.group);
+        kept.map_err(|error| Error::conversion(self.topic().to_owned(), error))
+    }
+
     fn publish_outgoing<O>(
         &self,
         message: O,

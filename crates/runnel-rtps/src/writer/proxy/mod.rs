@@ -142,6 +142,15 @@ impl ReaderProxy {
         self.spec.reliable
     }
 
+    /// The last sample is irrelevant to it, if it has all before.
+    pub(super) fn pass_over(&mut self, last: SequenceNumber) {
+        if self.until.is_none() && self.first_unacknowledged() == last {
+            (self.start, self.next, self.fragment) = (last.next(), last.next(), 1);
+            (self.acked, self.confirmed, self.matched_at) = (last, last, last);
+            self.heartbeat |= self.spec.reliable;
+        }
+    }
+
     /// Returns the last sample up to which it has acknowledged all.
     pub fn acked(&self) -> SequenceNumber {
         self.acked

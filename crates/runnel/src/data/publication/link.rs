@@ -59,6 +59,8 @@ pub(super) struct Link {
     /// It gets no messages: this process is a bridge, and the subscriber gets them from their publishers.
     pub(super) is_excluded: bool,
     pub(super) address: Option<IpAddr>,
+    /// The subscriber reads the end of the connection.
+    pub(super) is_ended: bool,
 }
 
 impl Link {
@@ -90,6 +92,7 @@ impl Link {
             subscriber,
             dual_node_id,
             is_excluded: false,
+            is_ended: false,
         }
     }
 
@@ -257,6 +260,16 @@ impl Link {
     pub(super) fn is_flushed(&self) -> bool {
         let is_sent = self.memory.as_ref().is_none_or(|memory| memory.is_sent());
         self.failed || self.queue.is_empty() && is_sent
+    }
+
+    /// Whether the connection has sent all that it carries itself: a message that it had begun, and statements.
+    pub(super) fn is_connection_flushed(&self) -> bool {
+        self.queue.is_empty() && self.queue.preamble_left() == 0 && !self.has_statements_waiting()
+    }
+
+    /// The connection.
+    pub(super) fn stream_of_connection(&self) -> &Stream {
+        &self.stream
     }
 
     /// The number of the first queued message of which nothing was sent, or of the next message.

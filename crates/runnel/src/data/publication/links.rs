@@ -29,6 +29,11 @@ impl Publication {
         unsent: Vec<u8>,
     ) {
         let mut state = lock(&self.state);
+        if state.drains {
+            // Its subscriber gets messages of the publisher that takes the place of this one.
+            let _ = stream.shutdown();
+            return;
+        }
         let is_excluded = self.excludes(&link);
         let mut link = Link::new(link, (token, stream, address), unsent, state.options.bound);
         link.is_excluded = is_excluded;

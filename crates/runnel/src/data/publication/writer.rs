@@ -126,6 +126,11 @@ impl RtpsWriter {
         self.rtps.write_to(&self.writer, frame, to)
     }
 
+    /// Keeps a message for readers that match later. Returns one that the writer dropped for it.
+    pub(super) fn write_for_late(&self, frame: Frame) -> Option<Frame> {
+        self.rtps.write_for_late(&self.writer, frame)
+    }
+
     fn is_acknowledged(&self) -> bool {
         self.writer.unacknowledged() == 0
     }

@@ -107,6 +107,23 @@ impl Driver {
         self.with_engine(engine, |engine, now| engine.as_node().map(|node| work(node, now))).flatten()
     }
 
+    /// Nodes that stand by take over the names of those whose place they take.
+    pub(crate) fn take_over_names(&mut self) {
+        for key in self.nodes.keys() {
+            let stood_by = self.nodes.get_mut(key).map(|node| std::mem::take(&mut node.stands_by));
+            if stood_by == Some(true) {
+                self.with_ros1(key, |node, now| node.take_over_name(now));
+            }
+        }
+        self.effects.push_back(Effect::NodesChanged);
+    }
+
+    /// All nodes leave their place to others of their names.
+    pub(crate) fn leave_names(&mut self) {
+        self.close_nodes();
+        self.effects.push_back(Effect::NodesChanged);
+    }
+
     /// Begins to unregister all nodes.
     pub(crate) fn close_nodes(&mut self) {
         // No other node takes over the subscription to `/clock`.

@@ -100,7 +100,8 @@ impl Ros2 {
     fn own_nodes(&self, prefix: GuidPrefix, nodes: &Nodes) -> ParticipantEntitiesInfo {
         let gid = |id: EntityId| Gid { data: prefix.with(id).to_bytes() };
         let in_ros2 = nodes.keys().into_iter().filter_map(|key| {
-            let node = nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
+            let node =
+                nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none() && !node.stands_by)?;
             let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
             let is_of_node = |of: NodeKey| of == key;
             let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node)).map(|(id, _)| *id);

@@ -62,16 +62,34 @@ impl DynamicPublisher {
     /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] if there are such subscribers
     /// and the bytes are not a message of the schema.
     pub fn publish_bytes(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
-        let own = self.mapping.own_encoding();
-        self.send(|encoding, out| {
-            if encoding == own {
-                write(out);
-                return Ok(());
-            }
-            let mut bytes = Vec::new();
-            try_write(&mut bytes, &write)?;
-            self.mapping.convert(&bytes, encoding, out)
-        })
+        self.send(|encoding, out| self.write_in(encoding, &write, out))
+    }
+
+    /// Writes in an encoding what `write` writes in the publisher's own.
+    fn write_in(
+        &self,
+        encoding: Encoding,
+        write: &impl Fn(&mut GrowingSink),
+        out: &mut GrowingSink,
+    ) -> Result<(), ConversionError> {
+        if encoding == self.mapping.own_encoding() {
+            write(out);
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        try_write(&mut bytes, write)?;
+        self.mapping.convert(&bytes, encoding, out)
+    }
+
+    /// Keeps a serialized message, as [`publish_bytes`](Self::publish_bytes) takes it, for late subscribers with
+    /// transient-local durability, and for those of a latched topic in ROS 1. The subscribers of now do not get it: they have
+    /// it from the publisher whose place this one takes.
+    ///
+    /// # Errors
+    /// As [`publish_bytes`](Self::publish_bytes).
+    pub fn keep_bytes(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
+        let write = |encoding, out: &mut GrowingSink| self.write_in(encoding, &write, out);
+        self.base.keep(Written::by(write))
     }
 
     /// Sets how long publishing waits for a subscriber with keep-all history; 100 ms by default. It applies to this
