@@ -12,7 +12,7 @@ use super::image::{MemoryImage, Page};
 use crate::program::ModuleHash;
 
 const MAGIC: &[u8; 8] = b"runnelck";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const END: u32 = u32::MAX;
 
 /// Bytes of the state, at most.

@@ -1,5 +1,6 @@
 //! Linear memory without its zero pages.
 
+use serde::{Deserialize, Serialize};
 use wasmtime::{Memory, Store};
 
 use crate::host::Host;
@@ -15,7 +16,7 @@ pub struct MemoryImage {
 }
 
 /// A page, as one LZ4 block.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     pub number: u32,
     pub block: Box<[u8]>,

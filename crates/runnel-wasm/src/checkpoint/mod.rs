@@ -7,12 +7,14 @@
 //! | `state` | what is in a checkpoint beside the memory |
 //! | `capture`, `restore` | between the host's objects and the state |
 //! | `bounded` | lists with a limit |
+//! | `memory_copy` | which pages of linear memory have changed since the last time |
 //! | `image` | linear memory without its zero pages |
 //! | `file` | the bytes of a checkpoint |
-mod bounded;
+pub mod bounded;
 mod capture;
 mod file;
 mod image;
+mod memory_copy;
 mod request;
 mod restore;
 mod state;
@@ -20,10 +22,11 @@ mod state;
 use std::fs;
 use std::path::Path;
 
-pub use capture::capture;
-pub use image::MemoryImage;
-pub use request::{Decision, PendingCheckpoint, Requests};
-pub use restore::restore_entities;
+pub use capture::{capture, links};
+pub use image::{MemoryImage, Page};
+pub use memory_copy::{MemoryCopy, ReceivedPages};
+pub use request::{Captured, Decision, Moment, PendingCheckpoint, Requests, Wanted};
+pub use restore::{Restoring, create_entities, restore_acting, restore_entities};
 pub use state::State;
 
 use crate::error::GuestError;

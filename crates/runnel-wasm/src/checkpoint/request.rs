@@ -2,16 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Checkpoint;
+use super::{Checkpoint, MemoryCopy, State as GuestState};
 use crate::host::Signals;
+use crate::migration::HandOver;
 
 /// The request that a guest has not answered.
 pub struct Requests {
     signals: Arc<Signals>,
     state: Mutex<State>,
+    /// Of a change from `Answered`.
+    answered: Condvar,
     numbers: AtomicU64,
 }
 
@@ -27,21 +30,49 @@ enum State {
 }
 
 pub struct Request {
-    reply: mpsc::Sender<Result<Checkpoint, String>>,
+    wanted: Wanted,
+    reply: mpsc::Sender<Result<Captured, String>>,
     decision: mpsc::Receiver<Decision>,
 }
 
+/// What is wanted of a guest.
+pub enum Wanted {
+    Checkpoint,
+    /// What a host needs to which it moves; of the memory what has changed since this copy.
+    Copy(Box<MemoryCopy>),
+    /// It does not move after all.
+    Nothing,
+}
+
+/// What was wanted, of a guest that is suspended.
+pub enum Captured {
+    Checkpoint(Checkpoint),
+    Copy(Box<Moment>),
+    Nothing,
+}
+
+/// A guest at one instant, for a host to which it moves.
+pub struct Moment {
+    pub state: GuestState,
+    pub memory: Box<MemoryCopy>,
+    /// Goals of others that it executes.
+    pub goals: usize,
+    /// How many peers its entities are linked to.
+    pub links: Vec<(u32, u32)>,
+}
+
 /// What becomes of a suspended guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Resume,
     Terminate,
+    /// It goes on at another host.
+    HandOver(Box<HandOver>),
 }
 
 /// The requester's side of a request.
 pub struct PendingCheckpoint {
     pub number: u64,
-    pub answer: mpsc::Receiver<Result<Checkpoint, String>>,
+    pub answer: mpsc::Receiver<Result<Captured, String>>,
     pub decide: mpsc::Sender<Decision>,
 }
 
@@ -49,10 +80,15 @@ pub struct PendingCheckpoint {
 const CHECK: Duration = Duration::from_millis(20);
 
 impl Request {
-    /// Gives the checkpoint to the requester, which decides what becomes of the guest. Without a requester it goes on.
-    pub fn answer(self, checkpoint: Result<Checkpoint, String>, is_stopped: impl Fn() -> bool) -> Decision {
-        let failed = checkpoint.is_err();
-        if self.reply.send(checkpoint).is_err() || failed {
+    /// Gives what it wants to the requester, which decides what becomes of the guest. Without a requester it goes on.
+    pub fn answer(
+        self,
+        capture: impl FnOnce(Wanted) -> Result<Captured, String>,
+        is_stopped: impl Fn() -> bool,
+    ) -> Decision {
+        let captured = capture(self.wanted);
+        let failed = captured.is_err();
+        if self.reply.send(captured).is_err() || failed {
             return Decision::Resume;
         }
         loop {
@@ -68,14 +104,19 @@ impl Request {
 
 impl Requests {
     pub fn new(signals: &Arc<Signals>) -> Self {
-        Self { signals: Arc::clone(signals), state: Mutex::default(), numbers: AtomicU64::new(0) }
+        Self {
+            signals: Arc::clone(signals),
+            state: Mutex::default(),
+            answered: Condvar::new(),
+            numbers: AtomicU64::new(0),
+        }
     }
 
     /// Adds a request, which the guest answers.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn add(&self) -> Result<PendingCheckpoint, &'static str> {
+    pub fn add(&self, wanted: Wanted) -> Result<PendingCheckpoint, &'static str> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = mpsc::channel();
         let (decide, decision) = mpsc::channel();
@@ -83,7 +124,7 @@ impl Requests {
         match *state {
             State::Waiting(..) | State::Answered => return Err("another checkpoint of it is in progress"),
             State::Closed => return Err("it has ended"),
-            State::None => *state = State::Waiting(number, Request { reply, decision }),
+            State::None => *state = State::Waiting(number, Request { wanted, reply, decision }),
         }
         self.signals.want_suspension(true);
         Ok(PendingCheckpoint { number, answer, decide })
@@ -106,6 +147,13 @@ impl Requests {
         }
     }
 
+    /// Waits until the guest goes on after its answer.
+    pub fn wait_until_done(&self, timeout: Duration) {
+        let is_answered = |state: &mut State| matches!(state, State::Answered);
+        // It is refused to whoever asks next if this takes longer.
+        let _ = self.answered.wait_timeout_while(self.state(), timeout, is_answered);
+    }
+
     /// The requester waits no longer. An answer that is being given ends by itself.
     pub fn withdraw(&self, number: u64) {
         let mut state = self.state();
@@ -121,6 +169,7 @@ impl Requests {
 
     fn replace(&self, state: &mut State, next: State) -> Option<Request> {
         self.signals.want_suspension(false);
+        self.answered.notify_all();
         match std::mem::replace(state, next) {
             State::Waiting(_, request) => Some(request),
             State::None | State::Answered | State::Closed => None,

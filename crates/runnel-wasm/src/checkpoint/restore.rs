@@ -3,41 +3,109 @@
 use std::time::Duration;
 
 use super::state::{EntityData, ParameterState, State};
-use crate::host::{Entity, Event, EventKind, GuestClock, Host};
-use crate::imports::{create, restore_parameter};
+use crate::host::{Description, Entity, Event, EventKind, GuestClock, Host};
+use crate::imports::{close, create_at, restore_parameter};
 use crate::refusal::{Refusal, Refused};
 
-/// Gives a new guest what one had at a checkpoint. The guest does not run yet.
-pub fn restore_entities(host: &mut Host, state: &State) -> Result<(), String> {
-    for (name, text) in &state.definitions {
+/// Whether the guest's host before goes on to serve what it had begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Restoring {
+    /// From a checkpoint: its calls, and requests and goals of others, have ended with the host.
+    Checkpoint,
+    /// From another host, which answers them.
+    Move,
+}
+
+/// Creates the entities that a guest has, as far as they are not there. Those that act by themselves are created only by
+/// [`restore_entities`].
+pub fn create_entities<'a>(
+    host: &mut Host,
+    definitions: &[(String, String)],
+    entities: impl Iterator<Item = (u32, &'a Description)>,
+) -> Result<(), String> {
+    for definition @ (name, text) in definitions {
+        if host.types.definitions().contains(definition) {
+            continue;
+        }
         host.types.define(name, text).map_err(|refusal| format!("type {name}: {}", text_of(refusal)))?;
+    }
+    for (handle, description) in entities {
+        let named = |refusal| format!("its entity {handle}: {}", text_of(refusal));
+        if host.entities.description(handle) == Some(description) {
+            continue;
+        }
+        let acts = matches!(description, Description::Timer(_) | Description::ActionServer(_));
+        if acts && host.is_expected {
+            host.entities.skip_to(handle.saturating_add(1)).map_err(named)?;
+            continue;
+        }
+        host.entities.skip_to(handle).map_err(named)?;
+        host.entities.check_room().map_err(named)?;
+        create_at(host, handle, description.clone()).map_err(named)?;
+    }
+    Ok(())
+}
+
+/// Gives a guest that runs from now on what acts by itself.
+pub fn restore_acting(host: &mut Host, state: &State) -> Result<(), String> {
+    let described = state.entities.iter().map(|(handle, entity)| (*handle, &entity.description));
+    create_entities(host, &state.definitions, described)?;
+    for (handle, entity) in &state.entities {
+        if let EntityData::TimeLeft(left) = &entity.data {
+            let timer = host.entities.timer(*handle).map_err(text_of)?;
+            match left {
+                Some(left) => timer.reset_after(Duration::from_nanos(*left)),
+                None => timer.cancel(),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives a guest what it had. It does not run yet.
+pub fn restore_entities(host: &mut Host, state: &State, restoring: Restoring) -> Result<(), String> {
+    if !state.entities.is_sorted_by(|(one, _), (next, _)| one < next) {
+        return Err("its handles are damaged".to_owned());
+    }
+    let described = state.entities.iter().map(|(handle, entity)| (*handle, &entity.description));
+    create_entities(host, &state.definitions, described)?;
+    if !host.is_expected {
+        restore_acting(host, state)?;
+    }
+    let is_open = |handle| state.entities.binary_search_by_key(&handle, |(of, _)| *of).is_ok();
+    let closed: Vec<u32> = host.entities.all().filter(|(_, slot)| slot.is_some()).map(|(of, _)| of).collect();
+    for handle in closed.into_iter().filter(|handle| !is_open(*handle)) {
+        close(host, handle).map_err(text_of)?;
     }
     for (handle, entity) in &state.entities {
         let named = |refusal| format!("its entity {handle}: {}", text_of(refusal));
-        host.entities.skip_to(*handle).map_err(named)?;
-        let created = create(host, entity.description.clone()).map_err(named)?;
-        if u32::try_from(created) != Ok(*handle) {
-            return Err("its handles are damaged".to_owned());
-        }
-        restore_data(host, *handle, &entity.data).map_err(named)?;
+        restore_data(host, *handle, &entity.data, restoring).map_err(named)?;
     }
     host.entities.skip_to(state.handles.saturating_add(1)).map_err(text_of)?;
     host.events.restore_id(state.next_id);
-    for event in state.events.iter().filter(|event| is_still_valid(event)) {
+    restore_events(host, state, restoring)?;
+    host.clock = GuestClock::starting_at(Duration::from_nanos(state.clock));
+    host.last_error.clone_from(&state.last_error);
+    host.console.restore(&state.lines);
+    Ok(())
+}
+
+fn restore_events(host: &Host, state: &State, restoring: Restoring) -> Result<(), String> {
+    for event in state.events.iter().filter(|event| restoring == Restoring::Move || is_still_valid(event)) {
         if !host.events.push(event.clone()) {
             return Err("its events have more bytes than limits.queue".to_owned());
         }
     }
-    let lost = |text: &str| (Refused::Unavailable.status(), text.as_bytes().to_vec());
+    if restoring == Restoring::Move {
+        return Ok(());
+    }
     let calls = state.calls.iter().map(|&(id, client)| (EventKind::Response, client, id));
     let goals = state.goals.iter().map(|&(id, client)| (EventKind::GoalResult, client, id));
     for (kind, handle, id) in calls.chain(goals) {
-        let (status, text) = lost("the node was restored from a checkpoint before the answer came");
+        let text = "the node was restored from a checkpoint before the answer came";
+        let (status, text) = (Refused::Unavailable.status(), text.as_bytes().to_vec());
         host.events.push_always(Event::new(kind, handle, id).status(status).payload(text));
     }
-    host.clock = GuestClock::starting_at(Duration::from_nanos(state.clock));
-    host.last_error.clone_from(&state.last_error);
-    host.console.restore(&state.lines);
     Ok(())
 }
 
@@ -46,7 +114,12 @@ fn is_still_valid(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Request | EventKind::GoalRequest | EventKind::CancelRequest)
 }
 
-fn restore_data(host: &mut Host, handle: u32, data: &EntityData) -> Result<(), Refusal> {
+fn restore_data(
+    host: &mut Host,
+    handle: u32,
+    data: &EntityData,
+    restoring: Restoring,
+) -> Result<(), Refusal> {
     match data {
         EntityData::None => {}
         EntityData::Parameters(parameters) => {
@@ -57,17 +130,25 @@ fn restore_data(host: &mut Host, handle: u32, data: &EntityData) -> Result<(), R
         EntityData::Kept(messages) => {
             let publisher = host.entities.publisher(handle)?;
             for message in messages {
-                publisher.publish(message)?;
+                match restoring {
+                    Restoring::Checkpoint => publisher.publish(message)?,
+                    Restoring::Move => publisher.keep(message)?,
+                }
             }
         }
-        EntityData::Received(numbers) => match host.entities.get(handle) {
-            Some(Entity::Subscription(subscription)) => subscription.received.restore(numbers),
+        EntityData::Received(positions) => match (host.entities.get(handle), restoring) {
+            (Some(Entity::Subscription(subscription)), Restoring::Checkpoint) => {
+                subscription.incoming.restore(positions);
+            }
+            // Its messages follow those that the guest had received.
+            (Some(Entity::Subscription(_)), Restoring::Move) => {}
             _ => return Err(Refusal::no_such_handle(handle, "subscription")),
         },
-        EntityData::TimeLeft(Some(left)) => {
-            host.entities.timer(handle)?.reset_after(Duration::from_nanos(*left))
+        EntityData::Requests(_) => {
+            host.entities.service(handle)?;
         }
-        EntityData::TimeLeft(None) => host.entities.timer(handle)?.cancel(),
+        // See `restore_acting`.
+        EntityData::TimeLeft(_) => {}
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::bounded;
-use crate::host::{Description, Event, GlobalValue, MOST_PENDING, Suspended};
+use crate::host::{Description, Event, GlobalValue, LastRequests, MOST_PENDING, Suspended};
+use crate::migration::Positions;
 
 /// See the module's documentation.
 #[derive(Clone, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct State {
     /// Goals without a result, and their action clients.
     #[serde(deserialize_with = "bounded::list::<MOST_PENDING, _, _>")]
     pub goals: Vec<(u64, u32)>,
+    /// Requests without a response, and their services.
+    #[serde(deserialize_with = "bounded::list::<MOST_PENDING, _, _>")]
+    pub requests: Vec<(u64, u32)>,
     /// What it has written to standard output and standard error without an end of line.
     pub lines: [Vec<u8>; 2],
     pub last_error: String,
@@ -43,6 +47,41 @@ pub struct State {
     pub under_buffer: Vec<u8>,
     #[serde(deserialize_with = "bounded::list::<100_000, _, _>")]
     pub globals: Vec<GlobalValue>,
+}
+
+impl State {
+    /// What its subscriptions have received.
+    pub fn positions(&self) -> Vec<(u32, Positions)> {
+        let of = |(handle, entity): &(u32, EntityState)| match &entity.data {
+            EntityData::Received(positions) => Some((*handle, positions.clone())),
+            _ => None,
+        };
+        self.entities.iter().filter_map(of).collect()
+    }
+
+    /// What its services have received.
+    pub fn last_requests(&self) -> impl Iterator<Item = (u32, &LastRequests)> {
+        self.entities.iter().filter_map(|(handle, entity)| match &entity.data {
+            EntityData::Requests(requests) => Some((*handle, requests)),
+            _ => None,
+        })
+    }
+
+    /// An entity, for people.
+    pub fn describe(&self, handle: u32) -> String {
+        let entity = self.entities.iter().find(|(of, _)| *of == handle);
+        entity.map_or_else(|| format!("entity {handle}"), |(_, entity)| entity.description.to_string())
+    }
+
+    /// Without what is only needed where the node goes on.
+    pub fn outline(mut self) -> Self {
+        self.events = Vec::new();
+        self.under_buffer = Vec::new();
+        for (_, entity) in &mut self.entities {
+            entity.data = EntityData::None;
+        }
+        self
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +105,10 @@ pub enum EntityData {
     Parameters(#[serde(deserialize_with = "bounded::list::<100_000, _, _>")] Vec<ParameterState>),
     /// The messages that a publisher keeps for late subscribers.
     Kept(#[serde(deserialize_with = "bounded::list::<100_000, _, _>")] Vec<Vec<u8>>),
-    /// A subscription: the number of the last message of each publisher.
-    Received(#[serde(deserialize_with = "bounded::list::<1_000, _, _>")] Vec<([u8; 16], u64)>),
+    /// A subscription: what it has received of each publisher.
+    Received(Positions),
+    /// A service: what it has received of each client.
+    Requests(#[serde(deserialize_with = "bounded::list::<10_000, _, _>")] LastRequests),
     /// A timer: nanoseconds to its next tick, if it has one.
     TimeLeft(Option<u64>),
 }

@@ -6,13 +6,19 @@ use std::time::{Duration, Instant};
 
 use runnel::Context;
 
-use crate::checkpoint::{Checkpoint, Decision, PendingCheckpoint, Requests};
+use crate::checkpoint::{
+    Captured, Checkpoint, Decision, MemoryCopy, Moment, PendingCheckpoint, Requests, Wanted,
+};
 use crate::error::GuestError;
 use crate::host::Signals;
-use crate::program::Engine;
+use crate::migration::HandOver;
+use crate::program::{Engine, ModuleHash};
 
 /// How often a guest is made to look at its signals until it is suspended.
 const REPEAT: Duration = Duration::from_millis(50);
+
+/// How long a guest may take to go on, after it was suspended.
+const GOING_ON: Duration = Duration::from_secs(1);
 
 /// Controls a guest from any thread.
 #[derive(Clone)]
@@ -24,12 +30,18 @@ pub struct GuestControl {
     pub(super) engine: Engine,
     /// Why there are no checkpoints of it.
     pub(super) checkpoint_refusal: Option<String>,
+    pub(super) module: ModuleHash,
 }
 
 impl GuestControl {
-    /// The full names of its nodes.
+    /// The full names of its nodes. None while it has yet to come from another host, or if it has gone to one.
     pub fn node_names(&self) -> Vec<String> {
-        self.signals.node_names.all()
+        if self.signals.is_absent() { Vec::new() } else { self.signals.node_names.all() }
+    }
+
+    /// The module of its program.
+    pub fn module(&self) -> ModuleHash {
+        self.module
     }
 
     /// Whether the guest has ended, and its entities with it.
@@ -55,19 +67,59 @@ impl GuestControl {
     /// If its program cannot be checkpointed, if there is another checkpoint at the same time, if the node has ended, or if it
     /// does none of these within `timeout`.
     pub fn suspend(&self, timeout: Duration) -> Result<SuspendedGuest, GuestError> {
-        let refused = |why: &str| GuestError::Checkpoint { name: self.name.clone(), why: why.to_owned() };
-        if let Some(why) = &self.checkpoint_refusal {
-            return Err(refused(why));
+        match self.capture(Wanted::Checkpoint, timeout)? {
+            (Captured::Checkpoint(checkpoint), decide) => Ok(SuspendedGuest { checkpoint, decide }),
+            (Captured::Copy(_) | Captured::Nothing, _) => {
+                Err(self.refused("it was asked for something else"))
+            }
         }
-        let asked = self.requests.add().map_err(refused)?;
+    }
+
+    /// Suspends the node as [`suspend`](Self::suspend) does, for a host to which it moves, with what has changed in its memory
+    /// since this copy. Messages in ROS 1 are counted from then on.
+    pub(crate) fn suspend_to_move(
+        &self,
+        copy: Box<MemoryCopy>,
+        timeout: Duration,
+    ) -> Result<SuspendedMoment, GuestError> {
+        match self.capture(Wanted::Copy(copy), timeout)? {
+            (Captured::Copy(moment), decide) => {
+                let requests = Arc::clone(&self.requests);
+                Ok(SuspendedMoment { moment: Some(*moment), decide, requests })
+            }
+            (Captured::Checkpoint(_) | Captured::Nothing, _) => {
+                Err(self.refused("it was asked for something else"))
+            }
+        }
+    }
+
+    /// The node does not move: messages are no longer counted.
+    pub(crate) fn stay(&self) {
+        // One that has ended, or does not come to a point where it can be suspended, goes on as it is.
+        let _ = self.capture(Wanted::Nothing, Duration::from_secs(1));
+    }
+
+    fn refused(&self, why: &str) -> GuestError {
+        GuestError::Checkpoint { name: self.name.clone(), why: why.to_owned() }
+    }
+
+    fn capture(
+        &self,
+        wanted: Wanted,
+        timeout: Duration,
+    ) -> Result<(Captured, mpsc::Sender<Decision>), GuestError> {
+        if let Some(why) = &self.checkpoint_refusal {
+            return Err(self.refused(why));
+        }
+        let asked = self.requests.add(wanted).map_err(|why| self.refused(why))?;
         self.context.executor().waker().wake();
         match self.answer_to(&asked, timeout) {
-            Ok(Ok(checkpoint)) => Ok(SuspendedGuest { checkpoint, decide: asked.decide }),
-            Ok(Err(why)) => Err(refused(&why)),
-            Err(RecvTimeoutError::Disconnected) => Err(refused("it has ended")),
+            Ok(Ok(captured)) => Ok((captured, asked.decide)),
+            Ok(Err(why)) => Err(self.refused(&why)),
+            Err(RecvTimeoutError::Disconnected) => Err(self.refused("it has ended")),
             Err(RecvTimeoutError::Timeout) => {
                 self.requests.withdraw(asked.number);
-                Err(refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
+                Err(self.refused(&format!("it did not wait, sleep or turn a loop within {timeout:?}")))
             }
         }
     }
@@ -76,7 +128,7 @@ impl GuestControl {
         &self,
         asked: &PendingCheckpoint,
         timeout: Duration,
-    ) -> Result<Result<Checkpoint, String>, RecvTimeoutError> {
+    ) -> Result<Result<Captured, String>, RecvTimeoutError> {
         let began = Instant::now();
         loop {
             // Again each time: a guest that had just looked at its signals would not look once more.
@@ -121,5 +173,32 @@ impl SuspendedGuest {
         // One that is stopped meanwhile has ended anyway.
         _ = self.decide.send(Decision::Terminate);
         self.checkpoint
+    }
+}
+
+/// A node that is suspended to move. It goes on when this is dropped.
+pub(crate) struct SuspendedMoment {
+    moment: Option<Moment>,
+    decide: mpsc::Sender<Decision>,
+    requests: Arc<Requests>,
+}
+
+impl SuspendedMoment {
+    /// What the node is, once.
+    pub(crate) fn take_moment(&mut self) -> Option<Moment> {
+        self.moment.take()
+    }
+
+    /// Lets the node go on, and waits until it does.
+    pub(crate) fn go_on(self) -> Option<Moment> {
+        _ = self.decide.send(Decision::Resume);
+        self.requests.wait_until_done(GOING_ON);
+        self.moment
+    }
+
+    /// The node goes on at another host.
+    pub(crate) fn hand_over(self, hand_over: HandOver) {
+        // One that is stopped meanwhile has ended anyway.
+        _ = self.decide.send(Decision::HandOver(Box::new(hand_over)));
     }
 }

@@ -12,8 +12,12 @@ use crate::wasi::Exit;
 pub enum Ended {
     /// By itself.
     Returned,
-    /// By [`GuestControl::stop`](super::GuestControl::stop), or since it goes on elsewhere.
+    /// By [`GuestControl::stop`](super::GuestControl::stop), or with its checkpoint.
     Stopped,
+    /// It goes on at another host.
+    HandedOver,
+    /// It was to come from another host, and goes on there.
+    NotCome,
 }
 
 /// The end of a guest that did not return.

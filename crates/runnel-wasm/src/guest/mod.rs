@@ -5,6 +5,7 @@ mod ended;
 
 use std::sync::Arc;
 
+pub(crate) use control::SuspendedMoment;
 pub use control::{GuestControl, SuspendedGuest};
 pub use ended::Ended;
 use ended::end;
@@ -12,10 +13,13 @@ use runnel::Context;
 use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
-use crate::checkpoint::{Checkpoint, Decision, Requests, capture, restore_entities};
+use crate::checkpoint::{
+    Checkpoint, Decision, MemoryImage, ReceivedPages, Requests, Restoring, State, capture, restore_entities,
+};
 use crate::error::GuestError;
 use crate::host::{Host, Signals, Stack, Suspended, Suspension, Watchdog, other_function};
 use crate::manifest::Manifest;
+use crate::migration::{Arrival, Arriving, arrive, hand_over, poll};
 use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
 
@@ -32,14 +36,21 @@ pub struct GuestOptions {
     pub ros_arguments: Vec<String>,
 }
 
+/// Where a guest begins.
+enum Beginning {
+    Main,
+    Checkpoint(Box<Checkpoint>),
+    /// Where it is when it comes from another host.
+    Arrival(Box<Arrival>),
+}
+
 /// A program that runs, on the thread that calls [`run`](Self::run).
 pub struct Guest {
     name: String,
     store: Store<Host>,
     instance: InstancePre<Host>,
     module: ModuleHash,
-    /// Where the guest begins, if not at its main function.
-    checkpoint: Option<Box<Checkpoint>>,
+    begins: Beginning,
     control: GuestControl,
 }
 
@@ -63,6 +74,7 @@ impl Guest {
             context: context.clone(),
             engine: engine.clone(),
             checkpoint_refusal: program.checkpoint_refusal().map(str::to_owned),
+            module: program.hash(),
         };
         let library = options.library.unwrap_or_else(runnel::msgs::library);
         let mut host = Host::new(context, manifest, library, options.arguments, Arc::clone(&signals));
@@ -89,7 +101,7 @@ impl Guest {
             store,
             instance,
             module: program.hash(),
-            checkpoint: None,
+            begins: Beginning::Main,
             control,
         })
     }
@@ -119,7 +131,31 @@ impl Guest {
         }
         let arguments = checkpoint.state.arguments.clone();
         let mut guest = Self::new(program, context, GuestOptions { arguments, ..options })?;
-        guest.checkpoint = Some(Box::new(checkpoint));
+        guest.begins = Beginning::Checkpoint(Box::new(checkpoint));
+        Ok(guest)
+    }
+
+    /// Prepares a program to go on as a node that comes from another host, otherwise as [`new`](Self::new). Its arguments are
+    /// those of the node. The context must [stand by](runnel::ContextOptions::standby).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if the node is of another module.
+    pub fn arriving(
+        program: &Program,
+        arrival: Arrival,
+        context: Context,
+        options: GuestOptions,
+    ) -> Result<Self, GuestError> {
+        let refused = |why: String| GuestError::Checkpoint { name: program.name().to_owned(), why };
+        if let Some(why) = program.checkpoint_refusal() {
+            return Err(refused(why.to_owned()));
+        }
+        if arrival.module() != program.hash() {
+            return Err(refused(format!("the node is of module {}", arrival.module())));
+        }
+        let arguments = arrival.arguments().to_vec();
+        let mut guest = Self::new(program, context, GuestOptions { arguments, ..options })?;
+        guest.begins = Beginning::Arrival(Box::new(arrival));
         Ok(guest)
     }
 
@@ -159,12 +195,20 @@ impl Guest {
             let why = "it exports no function _start. Compile it as a program, with a main function";
             GuestError::Program { name: self.name.clone(), why: why.to_owned() }
         })?;
-        if let Some(checkpoint) = self.checkpoint.take() {
-            store.data_mut().pace.stand_still();
-            restore_state(store, &checkpoint)
-                .map_err(|why| GuestError::Checkpoint { name: self.name.clone(), why })?;
-            store.data_mut().pace.run();
+        store.data_mut().pace.stand_still();
+        let refused = |why| GuestError::Checkpoint { name: self.name.clone(), why };
+        match std::mem::replace(&mut self.begins, Beginning::Main) {
+            Beginning::Main => {}
+            Beginning::Checkpoint(checkpoint) => restore(store, &checkpoint).map_err(refused)?,
+            Beginning::Arrival(arrival) => match arrive(store, *arrival, set_received).map_err(refused)? {
+                Arriving::Here => {}
+                Arriving::Not(why) => {
+                    log::warn!("{} has not come: {why}", self.name);
+                    return Ok(Ended::NotCome);
+                }
+            },
         }
+        store.data_mut().pace.run();
         loop {
             if let Err(error) = start.call(&mut self.store, ()) {
                 return end(&error);
@@ -177,6 +221,10 @@ impl Guest {
             match self.answer_request(at) {
                 Ok(Decision::Terminate) => return Ok(Ended::Stopped),
                 Ok(Decision::Resume) => {}
+                Ok(Decision::HandOver(handed)) => {
+                    hand_over(self.store.data_mut(), *handed);
+                    return Ok(Ended::HandedOver);
+                }
                 Err(error) => return end(&error),
             }
         }
@@ -191,12 +239,14 @@ impl Guest {
         store.data_mut().stack = Some(stack.clone());
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
+            poll(store.data_mut());
             store.data().receive_waiting()?;
-            let captured = capture(store, self.module, at);
-            decision = request.answer(captured, || self.control.signals.is_stopped());
+            let module = self.module;
+            let capture = |wanted| capture(store, (module, wanted), at);
+            decision = request.answer(capture, || self.control.signals.is_stopped());
             self.control.requests.done();
         }
-        if decision == Decision::Resume {
+        if matches!(decision, Decision::Resume) {
             stack.begin_rewinding(store, at)?;
         }
         store.data_mut().pace.run();
@@ -204,15 +254,30 @@ impl Guest {
     }
 }
 
-/// Gives a new instance what the guest of a checkpoint had. Its main function leads to where that was, then.
-fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), String> {
+/// Gives a new instance what the guest of a checkpoint had.
+fn restore(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), String> {
     let Checkpoint { state, memory, .. } = checkpoint;
+    set_instance(store, state, memory)?;
+    restore_entities(store.data_mut(), state, Restoring::Checkpoint)
+}
+
+/// As [`set_instance`], with pages that have come one by one.
+fn set_received(
+    store: &mut Store<Host>,
+    state: &State,
+    pages: ReceivedPages,
+    count: u32,
+) -> Result<(), String> {
+    set_instance(store, state, &pages.into_image(count))
+}
+
+/// Sets memory, globals and call stack. The main function leads to where the guest was, then.
+fn set_instance(store: &mut Store<Host>, state: &State, memory: &MemoryImage) -> Result<(), String> {
     let place = store.data().memory.ok_or("the module exports no memory")?;
     memory.restore(place, store)?;
     let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
     stack.set_globals(store, &state.globals)?;
     stack.set_buffer(state.buffer, state.under_buffer.clone());
-    restore_entities(store.data_mut(), state)?;
     store.data_mut().stack = Some(stack.clone());
     stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))
 }

@@ -1,5 +1,7 @@
 //! What entities are made from. A checkpoint holds it, and a restored guest gets the same entities.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Length of the record `qos` in the guest's memory.
@@ -16,6 +18,21 @@ pub enum Description {
     ActionClient(Interface),
     ActionServer(Interface),
     Timer(TimerDescription),
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node { name } => write!(f, "node {name}"),
+            Self::Publisher(topic) => write!(f, "the publisher of {}", topic.name),
+            Self::Subscription(topic) => write!(f, "the subscription of {}", topic.name),
+            Self::Client(service) => write!(f, "the client of {}", service.name),
+            Self::Service(service) => write!(f, "the service {}", service.name),
+            Self::ActionClient(action) => write!(f, "the client of the action {}", action.name),
+            Self::ActionServer(action) => write!(f, "the server of the action {}", action.name),
+            Self::Timer(_) => f.write_str("a timer"),
+        }
+    }
 }
 
 /// The topic of a publisher or subscription.

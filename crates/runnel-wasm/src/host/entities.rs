@@ -10,8 +10,9 @@ use runnel::{
 };
 
 use super::description::Description;
+use super::incoming::Incoming;
 use super::kept::KeptMessages;
-use super::received::LastReceived;
+use super::service_requests::ServiceRequests;
 use crate::refusal::{Refusal, Refused};
 
 /// What a handle stands for.
@@ -20,7 +21,7 @@ pub enum Entity {
     Publisher(PublisherEntity),
     Subscription(SubscriptionEntity),
     Client(ClientEntity),
-    Service { _server: ServiceServer, schema: Arc<ServiceSchema> },
+    Service(ServiceEntity),
     ActionClient(ActionClientEntity),
     ActionServer { _server: Box<DynamicActionServer>, schema: Arc<ActionSchema> },
     Timer(Timer),
@@ -41,6 +42,15 @@ pub struct PublisherEntity {
 }
 
 impl PublisherEntity {
+    /// Keeps a serialized message that the publisher had sent on another host.
+    pub fn keep(&mut self, message: &[u8]) -> Result<(), Refusal> {
+        self.publisher.keep_bytes(|out| out.put(message))?;
+        if let Some(kept) = &mut self.kept {
+            kept.add(message);
+        }
+        Ok(())
+    }
+
     /// Publishes a serialized message.
     #[inline]
     pub fn publish(&mut self, message: &[u8]) -> Result<(), Refusal> {
@@ -55,7 +65,14 @@ impl PublisherEntity {
 /// A subscription, and what it has received.
 pub struct SubscriptionEntity {
     pub subscription: Subscription,
-    pub received: Arc<LastReceived>,
+    pub incoming: Arc<Incoming>,
+}
+
+/// A service, its type, and the requests that it has received.
+pub struct ServiceEntity {
+    pub _server: ServiceServer,
+    pub schema: Arc<ServiceSchema>,
+    pub requests: Arc<ServiceRequests>,
 }
 
 /// A client, and the type of its requests.
@@ -90,21 +107,41 @@ impl Entities {
     /// # Errors
     /// If the guest has as many as it may have.
     pub fn next(&self) -> Result<u32, Refusal> {
-        if self.open >= self.most {
-            let why = format!("the node has {} entities, as many as limits.entities allows", self.open);
-            return Err(Refusal::new(Refused::TooMany, why));
-        }
+        self.check_room()?;
         if self.entities.len() >= MOST_HANDLES {
             return Err(too_many_handles());
         }
         Ok(self.entities.len() as u32 + 1)
     }
 
-    /// Adds an entity at the handle that [`next`](Self::next) returned. Returns it as the status of the function.
-    pub fn add(&mut self, entity: Entity, description: Description) -> i32 {
-        self.entities.push(Some((entity, description)));
+    /// # Errors
+    /// If the guest has as many as it may have.
+    pub fn check_room(&self) -> Result<(), Refusal> {
+        if self.open >= self.most {
+            let why = format!("the node has {} entities, as many as limits.entities allows", self.open);
+            return Err(Refusal::new(Refused::TooMany, why));
+        }
+        Ok(())
+    }
+
+    /// Puts an entity at a handle that is free: that which [`next`](Self::next) returned, or one that was
+    /// [skipped](Self::skip_to). Returns it as the status of the function.
+    pub fn put(&mut self, handle: u32, entity: Entity, description: Description) -> Result<i32, Refusal> {
+        let free = || Refusal::invalid(format!("handle {handle} is not free"));
+        let place = (handle as usize).checked_sub(1).ok_or_else(free)?;
+        if place == self.entities.len() {
+            self.entities.push(None);
+        }
+        let slot = self.entities.get_mut(place).filter(|slot| slot.is_none()).ok_or_else(free)?;
+        *slot = Some((entity, description));
         self.open += 1;
-        self.entities.len() as i32
+        Ok(handle as i32)
+    }
+
+    /// What the entity of a handle was made from.
+    pub fn description(&self, handle: u32) -> Option<&Description> {
+        let slot = self.entities.get((handle as usize).checked_sub(1)?)?.as_ref();
+        slot.map(|(_, description)| description)
     }
 
     /// Skips the handles before this one: a restored guest has closed these entities.
@@ -186,9 +223,9 @@ impl Entities {
         }
     }
 
-    pub fn service(&self, handle: u32) -> Result<&Arc<ServiceSchema>, Refusal> {
+    pub fn service(&self, handle: u32) -> Result<&ServiceEntity, Refusal> {
         match self.get(handle) {
-            Some(Entity::Service { schema, .. }) => Ok(schema),
+            Some(Entity::Service(service)) => Ok(service),
             _ => Err(Refusal::no_such_handle(handle, "service")),
         }
     }

@@ -69,7 +69,8 @@ impl Event {
         Self { payload, ..self }
     }
 
-    fn info(self, info: &MessageInfo) -> Self {
+    /// The event of a message.
+    pub fn info(self, info: &MessageInfo) -> Self {
         let half = |gid: &[u8]| gid.try_into().map_or(0, u64::from_be_bytes);
         let publisher = info.publisher_gid().map_or([0; 2], |gid| {
             let (high, low) = gid.0.split_at(8);
@@ -82,6 +83,16 @@ impl Event {
             publisher,
             ..self
         }
+    }
+
+    /// The same as a message of this subscription.
+    pub fn as_message_of(self, subscription: u32) -> Self {
+        Self { kind: EventKind::Message, handle: subscription, ..self }
+    }
+
+    /// Bytes that it takes in the queue.
+    pub fn size(&self) -> usize {
+        self.payload.len() + RECORD
     }
 
     /// The record in the guest's memory.
@@ -231,6 +242,12 @@ impl Events {
         }
     }
 
+    /// Drops all events.
+    pub fn clear(&self) {
+        let mut queue = self.queue();
+        (queue.bytes, queue.events) = (0, VecDeque::new());
+    }
+
     /// Drops the events of an entity that is closed.
     pub fn forget(&self, handle: u32) {
         let mut queue = self.queue();
@@ -244,7 +261,8 @@ impl Events {
         });
     }
 
-    fn report_dropped(&self, handle: u32) {
+    /// Logs once that events are dropped.
+    pub fn report_dropped(&self, handle: u32) {
         if !self.has_dropped.swap(true, Ordering::Relaxed) {
             log::warn!(
                 "events of the guest are dropped, first of its handle {handle}: {} bytes wait, which is limits.queue",

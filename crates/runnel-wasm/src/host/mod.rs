@@ -5,11 +5,13 @@ mod description;
 mod entities;
 mod events;
 mod guest_clock;
+mod incoming;
 mod kept;
 mod line_budget;
 mod memory;
 mod pace;
 mod received;
+mod service_requests;
 mod suspension;
 
 use std::collections::HashMap;
@@ -25,21 +27,25 @@ use wasmtime::{Memory, ResourceLimiter};
 pub use calls::Calls;
 pub use description::{Description, Interface, QOS_RECORD, TimerDescription, Topic};
 pub use entities::{
-    ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity, PublisherEntity, SubscriptionEntity,
+    ActionClientEntity, ClientEntity, Entities, Entity, NodeEntity, PublisherEntity, ServiceEntity,
+    SubscriptionEntity,
 };
 pub use events::{Event, EventKind, Events};
 pub use guest_clock::GuestClock;
+pub use incoming::Incoming;
 pub use kept::KeptMessages;
 pub use line_budget::{LineBudget, Verdict};
 pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
-pub use received::LastReceived;
+pub use service_requests::{LastRequests, RequestName, ServiceRequests, name_of};
 pub use suspension::{
     GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
 };
 
 use crate::console::Console;
+use crate::instrumented::PAGE;
 use crate::manifest::{Limits, Manifest};
+use crate::migration::Remote;
 use crate::refusal::{Refusal, Refused, Stopped};
 use crate::types::Types;
 
@@ -81,6 +87,10 @@ pub struct Host {
     /// Set when the guest has been instantiated, if its module is instrumented for checkpoints.
     pub stack: Option<Stack>,
     pub suspension: Suspension,
+    /// The host that it has left, while that has something to do for it.
+    pub remote: Option<Remote>,
+    /// The guest has yet to come, from another host: its entities are there already.
+    pub is_expected: bool,
     /// Bytes that its memory may have in addition, since the host has reserved them for checkpoints.
     pub buffer_memory: usize,
 }
@@ -173,6 +183,8 @@ impl Host {
             has_reached_memory_limit: false,
             stack: None,
             suspension: Suspension::None,
+            remote: None,
+            is_expected: false,
             buffer_memory: 0,
             manifest,
             context,
@@ -241,6 +253,15 @@ impl Host {
         Ok(())
     }
 
+    /// Pages that its memory may have.
+    pub fn most_pages(&self) -> u32 {
+        (self.most_memory() / PAGE) as u32
+    }
+
+    fn most_memory(&self) -> usize {
+        self.manifest.limits.memory.saturating_add(self.buffer_memory)
+    }
+
     /// Refuses a name that the manifest does not list.
     pub fn check_name(
         &self,
@@ -258,7 +279,7 @@ impl Host {
 
 impl ResourceLimiter for Host {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        let most = self.manifest.limits.memory.saturating_add(self.buffer_memory);
+        let most = self.most_memory();
         if desired > most && !std::mem::replace(&mut self.has_reached_memory_limit, true) {
             let name = self.arguments.first().map_or("a node in WebAssembly", String::as_str);
             log::warn!(

@@ -29,6 +29,8 @@ pub struct Signals {
     /// The guest is to be suspended.
     suspend: AtomicBool,
     has_ended: AtomicBool,
+    /// It has yet to come from another host, or has gone to one.
+    is_absent: AtomicBool,
     pub node_names: NodeNames,
 }
 
@@ -67,6 +69,15 @@ impl Signals {
 
     pub fn is_suspension_wanted(&self) -> bool {
         self.suspend.load(Ordering::Relaxed)
+    }
+
+    /// The guest has yet to come from another host, or has gone to one; or it is here.
+    pub fn set_absent(&self, is_absent: bool) {
+        self.is_absent.store(is_absent, Ordering::SeqCst);
+    }
+
+    pub fn is_absent(&self) -> bool {
+        self.is_absent.load(Ordering::SeqCst)
     }
 
     /// The guest has ended, and its entities with it.
@@ -121,6 +132,11 @@ impl Pace {
     /// Whether the guest is to end at once.
     pub fn is_stopped(&self) -> bool {
         self.signals.is_stopped()
+    }
+
+    /// Whether the guest is at another host.
+    pub fn set_absent(&self, is_absent: bool) {
+        self.signals.set_absent(is_absent);
     }
 
     /// The names of the guest's nodes, for those who look for one.

@@ -1,7 +1,5 @@
 //! What a subscription has received from each publisher, so that a restored one does not receive it again.
 
-use std::sync::{Mutex, PoisonError};
-
 use runnel::MessageInfo;
 
 /// Publishers that are remembered: the latest ones.
@@ -9,7 +7,7 @@ const MOST: usize = 256;
 
 /// The number of the last message of each publisher, in ROS 2. ROS 1 has no numbers.
 #[derive(Default)]
-pub struct LastReceived(Mutex<Vec<Last>>);
+pub struct LastReceived(Vec<Last>);
 
 struct Last {
     publisher: [u8; 16],
@@ -20,15 +18,15 @@ struct Last {
 
 impl LastReceived {
     /// Notes a message. False if it was received before the checkpoint from which the subscription was restored.
-    pub fn is_new(&self, info: &MessageInfo) -> bool {
+    pub fn is_new(&mut self, info: &MessageInfo) -> bool {
         match (info.publisher_gid(), info.publication_sequence_number()) {
             (Some(gid), Some(number)) => self.note(gid.0, number),
             _ => true,
         }
     }
 
-    fn note(&self, publisher: [u8; 16], number: u64) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn note(&mut self, publisher: [u8; 16], number: u64) -> bool {
+        let all = &mut self.0;
         match all.iter_mut().find(|last| last.publisher == publisher) {
             Some(last) if last.is_restored && number <= last.number => return false,
             Some(last) => (last.number, last.is_restored) = (number, false),
@@ -43,15 +41,13 @@ impl LastReceived {
     }
 
     pub fn all(&self) -> Vec<([u8; 16], u64)> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().map(|last| (last.publisher, last.number)).collect()
+        self.0.iter().map(|last| (last.publisher, last.number)).collect()
     }
 
     /// Sets what was received before a checkpoint.
-    pub fn restore(&self, all: &[([u8; 16], u64)]) {
+    pub fn restore(&mut self, all: &[([u8; 16], u64)]) {
         let restored = |&(publisher, number): &_| Last { publisher, number, is_restored: true };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            all.iter().take(MOST).map(restored).collect();
+        self.0 = all.iter().take(MOST).map(restored).collect();
     }
 }
 
@@ -61,9 +57,9 @@ mod tests {
 
     #[test]
     fn messages_from_before_a_checkpoint_are_not_received_again() {
-        let before = LastReceived::default();
+        let mut before = LastReceived::default();
         assert!(before.note([1; 16], 7) && before.note([2; 16], 100) && before.note([1; 16], 8));
-        let after = LastReceived::default();
+        let mut after = LastReceived::default();
         after.restore(&before.all());
         let received = [7, 8, 9].map(|number| after.note([1; 16], number));
         assert_eq!(received, [false, false, true]);
@@ -72,7 +68,7 @@ mod tests {
 
     #[test]
     fn publishers_are_limited() {
-        let received = LastReceived::default();
+        let mut received = LastReceived::default();
         for publisher in 0..=u8::MAX {
             received.note([publisher; 16], 1);
             received.note([publisher.wrapping_add(1); 16], 1);

@@ -46,17 +46,7 @@ fn add_client(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         },
     )?;
     linker.func_wrap(MODULE, "cancel-goal", |mut caller: Caller<'_, Host>, goal: u64| {
-        answer(&mut caller, |host, _| {
-            let sent = host
-                .goals
-                .sent
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(&goal)
-                .map(|sent| sent.handle.clone());
-            sent.ok_or_else(|| no_such_goal(goal))?.cancel()?;
-            Ok(0)
-        })
+        answer(&mut caller, |host, _| cancel_goal(host, goal))
     })?;
     Ok(())
 }
@@ -154,6 +144,18 @@ fn send_goal(host: &Host, handle: u32, goal: &[u8]) -> Result<u64, Refusal> {
     let sending = client.send_goal_with(&goal, feedback, done)?;
     sent.insert(id, SentGoal { handle: sending, client: handle });
     Ok(id)
+}
+
+/// Cancels a goal of one of the guest's action clients.
+pub fn cancel_goal(host: &Host, goal: u64) -> Result<i32, Refusal> {
+    if host.remote.as_ref().is_some_and(|remote| remote.cancel_goal(goal)) {
+        return Ok(0);
+    }
+    let sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner);
+    let handle = sent.get(&goal).map(|sent| sent.handle.clone());
+    drop(sent);
+    handle.ok_or_else(|| no_such_goal(goal))?.cancel()?;
+    Ok(0)
 }
 
 /// Status and payload of a goal's end.

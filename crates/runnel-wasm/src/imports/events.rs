@@ -7,6 +7,7 @@ use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
 use crate::host::{Event, EventKind, GuestMemory, Host, Suspended, Wait, other_function, resume, suspend};
+use crate::migration::{Remote, poll};
 use crate::refusal::{Refusal, Refused};
 
 /// Longest wait at a time.
@@ -70,6 +71,7 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
     if host.pace.is_suspension_wanted() {
         return Ok(Next::Suspend { left: timeout });
     }
+    poll(host);
     if let Some(event) = host.events.pop() {
         return Ok(Next::Event(event));
     }
@@ -78,8 +80,10 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
         if host.pace.is_stopped() || !host.context.ok() {
             return ending(host).map(Next::Event);
         }
-        let left = until.since(clock::monotonic());
-        host.executor.spin_once(left.min(LONGEST))?;
+        let now = clock::monotonic();
+        let due = host.remote.as_ref().and_then(Remote::due).map(|due| due.since(now));
+        host.executor.spin_once(until.since(now).min(LONGEST).min(due.unwrap_or(LONGEST)))?;
+        poll(host);
         if host.pace.is_suspension_wanted() {
             let left = until.since(clock::monotonic()).as_nanos() as u64;
             return Ok(Next::Suspend { left: if timeout == u64::MAX { timeout } else { left } });

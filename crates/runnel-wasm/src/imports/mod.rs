@@ -9,8 +9,12 @@ mod services;
 mod timers;
 mod topics;
 
-pub use nodes::fill_randomly;
-pub use parameters::{encode as encode_parameter, restore as restore_parameter};
+pub use actions::cancel_goal;
+pub use nodes::{close, fill_randomly};
+pub use parameters::{
+    encode as encode_parameter, restore as restore_parameter, set_from_event as set_parameter,
+};
+pub use services::{refuse, respond};
 use wasmtime::{Caller, Linker};
 
 use crate::host::{Description, GuestMemory, Host};
@@ -34,6 +38,11 @@ pub fn add_all(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 /// Creates an entity. Returns its handle.
 pub fn create(host: &mut Host, description: Description) -> Result<i32, Refusal> {
     let handle = host.entities.next()?;
+    create_at(host, handle, description)
+}
+
+/// Creates an entity at a handle that is free. Returns it.
+pub fn create_at(host: &mut Host, handle: u32, description: Description) -> Result<i32, Refusal> {
     let entity = match &description {
         Description::Node { name } => nodes::create_node(host, handle, name)?,
         Description::Publisher(topic) => topics::create_publisher(host, topic)?,
@@ -44,7 +53,7 @@ pub fn create(host: &mut Host, description: Description) -> Result<i32, Refusal>
         Description::ActionServer(action) => actions::create_server(host, handle, action)?,
         Description::Timer(timer) => timers::create_timer(host, handle, timer)?,
     };
-    Ok(host.entities.add(entity, description))
+    host.entities.put(handle, entity, description)
 }
 
 /// Runs a function for a guest. An error is kept for `last-error`, and its number returned.

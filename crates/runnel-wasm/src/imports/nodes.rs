@@ -109,7 +109,8 @@ pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, R
     Ok(Entity::Node(NodeEntity { node, declared: Vec::new(), _parameters: parameters }))
 }
 
-fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
+/// Closes an entity.
+pub fn close(host: &mut Host, handle: u32) -> Result<i32, Refusal> {
     drop(host.entities.close(handle)?);
     host.pace.node_names().remove(handle);
     host.events.forget(handle);

@@ -104,6 +104,16 @@ pub fn restore(
     declare_as(host, node, name, (declaration, is_read_only))
 }
 
+/// Sets a parameter as the event of its change says.
+pub fn set_from_event(host: &Host, node: u32, event: &[u8]) -> Result<(), Refusal> {
+    let message: msg::Parameter = cdr::decode(event).map_err(Refusal::invalid)?;
+    let Parameter { name, value } = Parameter::from_message(&message).map_err(Refusal::invalid)?;
+    let value = value.ok_or_else(|| Refusal::invalid("a value is not set"))?;
+    let node = host.entities.node(node)?;
+    host.events.change_parameters(|| node.set_parameter(&name, value))?;
+    Ok(())
+}
+
 fn decode(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
     if bytes.len() > LONGEST {
         let why = format!("a value of {} bytes: at most {LONGEST}", bytes.len());

@@ -12,7 +12,7 @@ use wasmtime::{Caller, Linker};
 use super::{MODULE, answer, create};
 use crate::host::{
     ClientEntity, Description, Entity, Event, EventKind, GuestMemory, Host, Interface, MOST_PENDING,
-    PendingRequest, generation,
+    PendingRequest, ServiceEntity, ServiceRequests, generation,
 };
 use crate::refusal::{Refusal, Refused};
 
@@ -79,8 +79,7 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         |mut caller: Caller<'_, Host>, request: u64, why: u32, length: u32| {
             answer(&mut caller, |host, memory| {
                 let why = memory.text(why, length)?.to_owned();
-                take_request(host, request)?.responder.fail(why);
-                Ok(0)
+                refuse(host, request, &why)
             })
         },
     )?;
@@ -136,34 +135,26 @@ fn failed(error: Error) -> Refusal {
 pub fn create_service(host: &mut Host, handle: u32, service: &Interface) -> Result<Entity, Refusal> {
     host.check_name(|manifest| &manifest.serve, "serve", &service.name)?;
     let schema = host.types.service(generation(service.encoding)?, &service.type_name)?;
-    let (events, requests) = (Arc::clone(&host.events), Arc::clone(&host.requests));
-    let receive = move |request: DynamicMessage, responder: runnel::DynamicResponder| {
-        let id = events.next_id();
-        match encode(&request) {
-            Ok(payload) => {
-                let mut waiting = requests.lock().unwrap_or_else(PoisonError::into_inner);
-                if waiting.len() >= MOST_PENDING {
-                    return responder.fail(format_args!("{MOST_PENDING} requests wait for a response"));
-                }
-                waiting.insert(id, PendingRequest { responder, handle });
-                if !events.push(Event::new(EventKind::Request, handle, id).payload(payload))
-                    && let Some(request) = waiting.remove(&id)
-                {
-                    request.responder.fail("the service has too much to do");
-                }
-            }
-            Err(Refusal::Error(_, why)) => responder.fail(why),
-            Err(Refusal::Trap(error)) => responder.fail(error),
-        }
+    let requests = ServiceRequests::new(handle, &host.events, &host.requests, host.is_expected);
+    let requests = Arc::new(requests);
+    let received = Arc::clone(&requests);
+    let receive = move |request: DynamicMessage, responder: runnel::DynamicResponder| match encode(&request) {
+        Ok(payload) => received.receive(responder, payload),
+        Err(Refusal::Error(_, why)) => responder.fail(why),
+        Err(Refusal::Trap(error)) => responder.fail(error),
     };
     let node = host.entities.node(service.node)?;
     let server = host.pace.pause(|| node.create_dynamic_service(&service.name, &schema, receive))?;
-    Ok(Entity::Service { _server: server, schema })
+    Ok(Entity::Service(ServiceEntity { _server: server, schema, requests }))
 }
 
-fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {
+/// Sends the response to a request.
+pub fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {
+    if host.remote.as_mut().is_some_and(|remote| remote.respond(id, Ok(response))) {
+        return Ok(0);
+    }
     let request = take_request(host, id)?;
-    let schema = Arc::clone(host.entities.service(request.handle)?);
+    let schema = Arc::clone(&host.entities.service(request.handle)?.schema);
     match decode(&schema.response, response) {
         Ok(response) => request.responder.respond(&response),
         Err(refusal) => {
@@ -174,7 +165,16 @@ fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {
     Ok(0)
 }
 
-fn take_request(host: &mut Host, id: u64) -> Result<PendingRequest, Refusal> {
+/// Sends an error in place of the response to a request.
+pub fn refuse(host: &mut Host, id: u64, why: &str) -> Result<i32, Refusal> {
+    if host.remote.as_mut().is_some_and(|remote| remote.respond(id, Err(why))) {
+        return Ok(0);
+    }
+    take_request(host, id)?.responder.fail(why);
+    Ok(0)
+}
+
+fn take_request(host: &Host, id: u64) -> Result<PendingRequest, Refusal> {
     let request = host.requests.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     request.ok_or_else(|| {
         Refusal::new(Refused::NoSuchHandle, format!("request {id} does not wait for a response"))

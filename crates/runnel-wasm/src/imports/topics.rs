@@ -9,7 +9,7 @@ use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer, count, create};
 use crate::host::{
-    Description, Entity, GuestMemory, Host, KeptMessages, LastReceived, PublisherEntity, QOS_RECORD,
+    Description, Entity, GuestMemory, Host, Incoming, KeptMessages, PublisherEntity, QOS_RECORD,
     SubscriptionEntity, Topic, generation,
 };
 use crate::refusal::{Refusal, Refused};
@@ -96,18 +96,20 @@ pub fn create_subscription(host: &mut Host, handle: u32, topic: &Topic) -> Resul
     host.check_name(|manifest| &manifest.subscribe, "subscribe", &topic.name)?;
     let (schema, qos) =
         (host.types.message(generation(topic.encoding)?, &topic.type_name)?, qos_of(&topic.qos)?);
-    let (events, received) = (Arc::clone(&host.events), Arc::<LastReceived>::default());
-    let before = Arc::clone(&received);
+    let incoming = match host.is_expected {
+        true => Incoming::gathering(handle, &host.events, host.manifest.limits.queue / 2),
+        false => Incoming::new(handle, &host.events),
+    };
+    let incoming = Arc::new(incoming);
+    let received = Arc::clone(&incoming);
     let receive = move |bytes: runnel::core::wire::Bytes<'_>, info: &runnel::MessageInfo| {
-        if before.is_new(info) {
-            events.push_message(handle, bytes, info);
-        }
+        received.receive(bytes, info);
     };
     let node = host.entities.node(topic.node)?;
     let options = SubscriptionOptions::from(qos);
     let create = || node.create_bytes_subscription(&topic.name, &schema, options, receive);
     let subscription = host.pace.pause(create)?;
-    Ok(Entity::Subscription(SubscriptionEntity { subscription, received }))
+    Ok(Entity::Subscription(SubscriptionEntity { subscription, incoming }))
 }
 
 /// Reads the record `qos`.

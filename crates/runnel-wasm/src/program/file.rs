@@ -18,7 +18,7 @@ const VERSION: u32 = 2;
 const LONGEST: usize = 1 << 20;
 
 /// SHA-256 of a WebAssembly module.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModuleHash(pub [u8; 32]);
 
 impl ModuleHash {

@@ -15,7 +15,7 @@ use crate::guests::{
 };
 
 /// Adds each number that it receives to a sum on its call stack, and publishes the sum.
-const ADDER: &str = r#"(module
+pub const ADDER: &str = r#"(module
     (import "runnel:guest/host@0.1.0" "wait" (func $wait (param i64 i32 i32 i32) (result i32)))
     (import "runnel:guest/host@0.1.0" "create-node" (func $node (param i32 i32) (result i32)))
     (import "runnel:guest/host@0.1.0" "create-publisher"
@@ -122,7 +122,7 @@ const FILLER: &str = r#"(module
 /// A number by which the native node finds out whether the guest is there.
 const PROBE: i32 = 1_000_000;
 
-fn unlimited() -> Manifest {
+pub fn unlimited() -> Manifest {
     let limits = Limits { callback: Duration::ZERO, ..Limits::default() };
     Manifest { limits, ..Manifest::allowing_all_names() }
 }

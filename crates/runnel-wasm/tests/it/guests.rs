@@ -68,8 +68,13 @@ pub fn context(graphs: Graphs) -> Context {
 
 /// A context whose nodes are in a namespace.
 pub fn context_in(graphs: Graphs, namespace: &str) -> Context {
+    Context::with_options(options_in(graphs, namespace)).expect("a context")
+}
+
+/// Options of such a context.
+pub fn options_in(graphs: Graphs, namespace: &str) -> ContextOptions {
     let options = ContextOptions::default().arguments([format!("__ns:={namespace}")]);
-    Context::with_options(options.signals(false).graphs(graphs)).expect("a context")
+    options.signals(false).graphs(graphs)
 }
 
 /// A namespace that no other test uses: tests that run at the same time share a graph.
@@ -95,7 +100,8 @@ pub fn start_from(
     run_on_thread(Guest::restore(program, checkpoint.clone(), context, options).expect("it can be restored"))
 }
 
-fn run_on_thread(guest: Guest) -> Running {
+/// Runs a guest.
+pub fn run_on_thread(guest: Guest) -> Running {
     let control = guest.control();
     let (send, ended) = mpsc::channel();
     let thread = thread::spawn(move || {

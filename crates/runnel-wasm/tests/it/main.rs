@@ -6,4 +6,5 @@ mod guests;
 mod hostile;
 mod hostile_modules;
 mod instrument;
+mod migration;
 mod programs;

@@ -1,0 +1,294 @@
+//! The host to which a node moves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+use runnel_io::clock;
+use wasmtime::Store;
+
+use super::channel::SharedChannel;
+use super::message::{Offer, Relayed, ToSource, ToTarget};
+use super::remote::Remote;
+use super::source::Resolution;
+use crate::checkpoint::{
+    ReceivedPages, Restoring, State, create_entities, links, restore_acting, restore_entities,
+};
+use crate::host::{Entity, Host};
+use crate::program::ModuleHash;
+
+/// Longest wait for something to do.
+const STEP: Duration = Duration::from_millis(20);
+
+/// How long the source may be silent before the cut.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A node that comes from another host.
+pub struct Arrival {
+    pub(super) offer: Offer,
+    pub(super) channel: SharedChannel,
+    /// Channels of sources that return, and decisions of users.
+    pub(super) resolved: Receiver<Resolved>,
+    /// Set when the node goes on here, and nowhere else.
+    pub(super) committed: Arc<AtomicBool>,
+}
+
+impl Arrival {
+    /// The full names of its nodes.
+    pub fn nodes(&self) -> &[String] {
+        &self.offer.nodes
+    }
+
+    /// The module from which it runs.
+    pub fn module(&self) -> ModuleHash {
+        self.offer.module
+    }
+
+    /// The arguments of its program.
+    pub fn arguments(&self) -> &[String] {
+        &self.offer.state.arguments
+    }
+
+    /// The arguments for ROS with which it runs. Those of a host that is not trusted may be hostile.
+    pub fn ros_arguments(&self) -> &[String] {
+        &self.offer.state.ros_arguments
+    }
+
+    /// The graphs in which it is.
+    pub fn graphs(&self) -> runnel::Graphs {
+        self.offer.state.graphs.into()
+    }
+
+    /// Refuses it.
+    pub fn refuse(self, why: &str) {
+        // A source that is gone learns nothing.
+        let _ = self.channel.send(&ToSource::Refused(why.to_owned()));
+    }
+}
+
+/// What ends the doubt of a host that does not know whether a node is to go on there.
+pub(super) enum Resolved {
+    /// The source has returned.
+    Returned { channel: SharedChannel, is_aborted: bool },
+    /// A user has decided.
+    ByUser(Resolution),
+}
+
+/// How an arrival ends.
+pub enum Arrived {
+    /// The guest is to run.
+    Here,
+    /// The node goes on at the source.
+    Not(String),
+}
+
+/// Takes a node from its source. The guest's memory and state are set then.
+pub fn arrive(
+    store: &mut Store<Host>,
+    arrival: Arrival,
+    set: impl FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
+) -> Result<Arrived, String> {
+    let Arrival { offer, channel, resolved, committed } = arrival;
+    let host = store.data_mut();
+    host.is_expected = true;
+    host.pace.set_absent(true);
+    let waker = host.executor.waker();
+    channel.set_on_received(move || waker.wake_by_ref());
+    let described = offer.state.entities.iter().map(|(handle, entity)| (*handle, &entity.description));
+    if let Err(why) = create_entities(host, &offer.state.definitions, described) {
+        // The source learns why, or that the channel is broken.
+        let _ = channel.send(&ToSource::Refused(why.clone()));
+        return Err(why);
+    }
+    let pages = ReceivedPages::default();
+    let target = Target { channel, resolved, set, pages, state: None, committed, early: Vec::new() };
+    target.run(store)
+}
+
+struct Target<S> {
+    channel: SharedChannel,
+    resolved: Receiver<Resolved>,
+    set: S,
+    pages: ReceivedPages,
+    /// Once the node is prepared.
+    state: Option<Box<State>>,
+    committed: Arc<AtomicBool>,
+    /// What the source passes on before the guest runs.
+    early: Vec<Relayed>,
+}
+
+/// What follows a message.
+enum Next {
+    More,
+    Speak,
+    GiveUp(String),
+}
+
+impl<S> Target<S>
+where
+    S: FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
+{
+    fn run(mut self, store: &mut Store<Host>) -> Result<Arrived, String> {
+        self.answer(&ToSource::Accepted);
+        let mut last = Instant::now();
+        loop {
+            let next = match self.channel.receive::<ToTarget>(Duration::ZERO) {
+                Ok(Some(message)) => {
+                    last = Instant::now();
+                    self.handle(store, message)?
+                }
+                Ok(None) if self.state.is_none() && last.elapsed() > SILENCE => {
+                    Next::GiveUp("the source is silent".to_owned())
+                }
+                Ok(None) => {
+                    let spun = store.data_mut().executor.spin_once(STEP);
+                    spun.map_err(|error| error.to_string())?;
+                    Next::More
+                }
+                Err(why) => self.on_broken(store, why)?,
+            };
+            let host = store.data();
+            match next {
+                Next::Speak => return self.speak(store),
+                Next::GiveUp(why) => return Ok(Arrived::Not(why)),
+                Next::More if host.pace.is_stopped() || !host.context.ok() => {
+                    return Ok(Arrived::Not("this host ends".to_owned()));
+                }
+                Next::More => {}
+            }
+        }
+    }
+
+    fn handle(&mut self, store: &mut Store<Host>, message: ToTarget) -> Result<Next, String> {
+        match message {
+            ToTarget::Pages(pages) => {
+                let most = store.data().most_pages();
+                for page in pages {
+                    self.pages.put(page, most)?;
+                }
+            }
+            ToTarget::Links => self.answer(&ToSource::Links(links(store.data()))),
+            ToTarget::Cut { state, pages } => {
+                let received = std::mem::take(&mut self.pages);
+                if let Err(why) = self.prepare(store, &state, received, pages) {
+                    self.answer(&ToSource::Refused(why.clone()));
+                    return Ok(Next::GiveUp(why));
+                }
+                self.state = Some(state);
+                self.answer(&ToSource::Prepared);
+            }
+            ToTarget::Commit if self.state.is_some() => {
+                self.commit();
+                self.answer(&ToSource::Committed);
+            }
+            ToTarget::Speak if self.is_committed() => return Ok(Next::Speak),
+            ToTarget::Relay(relayed) if self.is_committed() => self.early.push(relayed),
+            ToTarget::Abort if !self.is_committed() => {
+                return Ok(Next::GiveUp("the node goes on at the source".to_owned()));
+            }
+            _ => return Ok(Next::GiveUp("the source sent a message out of turn".to_owned())),
+        }
+        Ok(Next::More)
+    }
+
+    /// Sets all that the node is, but what acts by itself.
+    fn prepare(
+        &mut self,
+        store: &mut Store<Host>,
+        state: &State,
+        pages: ReceivedPages,
+        count: u32,
+    ) -> Result<(), String> {
+        (self.set)(store, state, pages, count)?;
+        let host = store.data_mut();
+        restore_entities(host, state, Restoring::Move)?;
+        let positions = state.positions();
+        if !positions.iter().all(|(_, positions)| positions.are_sound()) {
+            return Err("the positions of its subscriptions are damaged".to_owned());
+        }
+        for (handle, positions) in positions {
+            if let Some(Entity::Subscription(subscription)) = host.entities.get(handle) {
+                subscription.incoming.join(positions, clock::monotonic());
+            }
+        }
+        for (handle, requests) in state.last_requests() {
+            if let Ok(service) = host.entities.service(handle) {
+                service.requests.join(requests);
+            }
+        }
+        Ok(())
+    }
+
+    /// The guest runs from now on.
+    fn speak(self, store: &mut Store<Host>) -> Result<Arrived, String> {
+        let host = store.data_mut();
+        host.is_expected = false;
+        host.pace.set_absent(false);
+        // What every node has declares parameters.
+        let taken_over = host.events.change_parameters(|| host.context.take_over());
+        taken_over.map_err(|error| error.to_string())?;
+        if let Some(state) = &self.state {
+            restore_acting(host, state)?;
+            let mut remote = Remote::new(self.channel, state);
+            self.early.into_iter().for_each(|relayed| remote.take(host, relayed));
+            host.remote = Some(remote);
+        }
+        Ok(Arrived::Here)
+    }
+
+    /// The channel has broken. Before the cut, the node goes on at the source. After the commitment it goes on here. Between
+    /// them nobody can know.
+    fn on_broken(&mut self, store: &mut Store<Host>, why: String) -> Result<Next, String> {
+        if self.is_committed() {
+            return Ok(Next::Speak);
+        }
+        if self.state.is_none() {
+            return Ok(Next::GiveUp(why));
+        }
+        log::warn!(
+            "the connection to the host that a node leaves has broken at the moment in which it is not known where it \
+             goes on: {why}. Try: runnel migrate --resolve"
+        );
+        loop {
+            match self.resolved.try_recv() {
+                Ok(Resolved::Returned { is_aborted: true, .. }) => {
+                    return Ok(Next::GiveUp("the node goes on at the source".to_owned()));
+                }
+                Ok(Resolved::Returned { channel, .. }) => {
+                    let waker = store.data().executor.waker();
+                    channel.set_on_received(move || waker.wake_by_ref());
+                    self.channel = channel;
+                    self.answer(&ToSource::Prepared);
+                    return Ok(Next::More);
+                }
+                Ok(Resolved::ByUser(Resolution::Target)) => {
+                    self.commit();
+                    return Ok(Next::Speak);
+                }
+                Ok(Resolved::ByUser(Resolution::Source)) | Err(TryRecvError::Disconnected) => {
+                    return Ok(Next::GiveUp("the node goes on at the source, as decided".to_owned()));
+                }
+                Err(TryRecvError::Empty) => {}
+            }
+            let host = store.data_mut();
+            if host.pace.is_stopped() || !host.context.ok() {
+                return Ok(Next::GiveUp("this host ends".to_owned()));
+            }
+            host.executor.spin_once(STEP).map_err(|error| error.to_string())?;
+        }
+    }
+
+    fn commit(&self) {
+        self.committed.store(true, Ordering::SeqCst);
+    }
+
+    fn is_committed(&self) -> bool {
+        self.committed.load(Ordering::SeqCst)
+    }
+
+    fn answer(&self, message: &ToSource) {
+        // That the channel is broken is noticed by the next look at it.
+        let _ = self.channel.send(message);
+    }
+}

@@ -1,0 +1,33 @@
+//! Nodes that move, running, to another host.
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | `source` | the host that a node leaves: copying, the cut, the commitment |
+//! | `hand_over` | what the source does afterwards |
+//! | `arrival` | the host to which a node moves |
+//! | `arrivals` | the nodes that a host accepts |
+//! | `remote` | the source, as the target knows it afterwards |
+//! | `message`, `channel` | what they say to each other, and by what |
+//! | `joining`, `passing` | what the target and the source do with the messages of a subscription, so that the guest gets each once |
+//! | `meeting` | where two streams of one ROS 1 publisher meet |
+mod arrival;
+mod arrivals;
+mod channel;
+mod hand_over;
+mod joining;
+mod meeting;
+mod message;
+mod passing;
+mod remote;
+mod source;
+
+pub use arrival::Arrival;
+pub(crate) use arrival::{Arrived as Arriving, arrive};
+pub use arrivals::Arrivals;
+pub use channel::{Channel, SharedChannel};
+pub(crate) use hand_over::{HandOver, hand_over};
+pub(crate) use joining::{Arrived, Joining, Positions, Publisher, Step};
+pub(crate) use meeting::{Tail, digest};
+pub(crate) use passing::{Passed, Passing};
+pub(crate) use remote::{Remote, poll};
+pub use source::{Migrated, MigrationError, MigrationOptions, Reach, Resolution, migrate};
