@@ -10,6 +10,7 @@
 //! | [`program`] | the files that hold compiled nodes, and engines that load them |
 //! | [`manifest`] | what a node may do |
 //! | `checkpoint` | the state of a node at one instant, from which another process can resume it |
+//! | `migration` | nodes that move to other hosts, and the links between hosts (feature `migration`) |
 //! | `guest` | a node that runs: its thread's part, and the control from outside |
 //! | `host` | what belongs to one guest on the host's side: its entities and its events |
 //! | `imports` | the functions that a guest calls, one file for each kind of entity |
@@ -22,6 +23,8 @@ mod host;
 mod imports;
 mod instrumented;
 pub mod manifest;
+#[cfg(feature = "migration")]
+pub mod migration;
 pub mod program;
 mod refusal;
 mod types;

@@ -1,0 +1,3 @@
+//! Nodes that move, while they run, to another host.
+
+pub mod link;
