@@ -18,3 +18,4 @@ mod peer_text;
 mod ros1_only;
 mod ros2_front;
 mod wasm;
+mod wasm_trust;

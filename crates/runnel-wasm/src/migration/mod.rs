@@ -8,6 +8,7 @@
 //! | `arrivals` | the nodes that a host accepts |
 //! | `remote` | the source, as the target knows it afterwards |
 //! | `message`, `channel` | what they say to each other, and by what |
+//! | [`link`] | the authenticated, encrypted connection between two hosts |
 //! | `joining`, `passing` | what the target and the source do with the messages of a subscription, so that the guest gets each once |
 //! | `meeting` | where two streams of one ROS 1 publisher meet |
 mod arrival;
@@ -15,6 +16,8 @@ mod arrivals;
 mod channel;
 mod hand_over;
 mod joining;
+#[cfg(feature = "migration")]
+pub mod link;
 mod meeting;
 mod message;
 mod passing;

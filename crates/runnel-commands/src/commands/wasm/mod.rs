@@ -1,5 +1,6 @@
 //! `runnel wasm`: nodes that are compiled to WebAssembly.
 
+mod certificate;
 mod checkpoint;
 mod compiler;
 mod control;
@@ -8,6 +9,7 @@ mod private_folder;
 mod restore;
 mod ros_arguments;
 mod run;
+mod trust;
 
 use clap::Subcommand;
 
@@ -21,6 +23,8 @@ pub enum Command {
     Compile(compiler::Args),
     Checkpoint(checkpoint::Args),
     Restore(restore::Args),
+    Certificate(certificate::Args),
+    Trust(trust::Args),
 }
 
 /// Runs a command.
@@ -33,5 +37,7 @@ pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Compile(args) => compiler::run(args),
         Command::Checkpoint(args) => checkpoint::run(args, cli),
         Command::Restore(args) => restore::run(args, cli),
+        Command::Certificate(_) => certificate::run(cli),
+        Command::Trust(args) => trust::run(args, cli),
     }
 }
