@@ -5,6 +5,7 @@
 
 mod client;
 mod server;
+mod timed_stream;
 
 use std::env;
 use std::path::{Path, PathBuf};
