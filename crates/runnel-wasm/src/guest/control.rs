@@ -8,7 +8,7 @@ use runnel::Context;
 
 use crate::checkpoint::{Checkpoint, Decision, PendingCheckpoint, Requests};
 use crate::error::GuestError;
-use crate::host::Signals;
+use crate::host::{Signals, Watchdog};
 use crate::program::Engine;
 
 /// How often a guest is made to look at its signals until it is suspended.
@@ -44,9 +44,11 @@ impl GuestControl {
 
     /// Ends the guest at once, whatever it does.
     pub fn stop(&self) {
-        self.signals.stop();
-        self.engine.inner().increment_epoch();
-        self.context.shutdown();
+        if self.signals.stop() {
+            self.engine.inner().increment_epoch();
+            self.context.shutdown();
+            Watchdog::end(&self.signals, &self.engine);
+        }
     }
 
     /// Suspends the node at one instant: where it waits, sleeps or runs a loop, whichever it does next.

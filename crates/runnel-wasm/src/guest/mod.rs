@@ -2,6 +2,8 @@
 
 mod control;
 mod ended;
+#[cfg(all(test, feature = "compile"))]
+mod tests;
 
 use std::sync::Arc;
 
@@ -164,6 +166,9 @@ impl Guest {
             restore_state(store, &checkpoint)
                 .map_err(|why| GuestError::Checkpoint { name: self.name.clone(), why })?;
             store.data_mut().pace.run();
+            if let Err(error) = rewind(store, checkpoint.state.suspended) {
+                return end(&error).map_err(|error| self.damaged(error));
+            }
         }
         loop {
             if let Err(error) = start.call(&mut self.store, ()) {
@@ -182,13 +187,23 @@ impl Guest {
         }
     }
 
+    /// The error of a restored guest whose functions cannot be called again.
+    fn damaged(&self, error: GuestError) -> GuestError {
+        match error {
+            GuestError::Trap { what, .. } => {
+                GuestError::Checkpoint { name: self.name.clone(), why: format!("it is damaged: {what}") }
+            }
+            other => other,
+        }
+    }
+
     /// Gives the checkpoint to its requester, which decides what becomes of the guest. It is to be called again if it goes on.
     fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<Decision> {
         let store = &mut self.store;
-        store.data_mut().pace.stand_still();
         let Some(mut stack) = store.data().stack.clone() else { return Ok(Decision::Resume) };
         stack.end_unwinding(store)?;
-        store.data_mut().stack = Some(stack.clone());
+        store.data_mut().stack = Some(stack);
+        store.data_mut().pace.stand_still();
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
             store.data().receive_waiting()?;
@@ -196,15 +211,15 @@ impl Guest {
             decision = request.answer(captured, || self.control.signals.is_stopped());
             self.control.requests.done();
         }
-        if decision == Decision::Resume {
-            stack.begin_rewinding(store, at)?;
-        }
         store.data_mut().pace.run();
+        if decision == Decision::Resume {
+            rewind(store, at)?;
+        }
         Ok(decision)
     }
 }
 
-/// Gives a new instance what the guest of a checkpoint had. Its main function leads to where that was, then.
+/// Gives a new instance what the guest of a checkpoint had.
 fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), String> {
     let Checkpoint { state, memory, .. } = checkpoint;
     let place = store.data().memory.ok_or("the module exports no memory")?;
@@ -213,8 +228,16 @@ fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(),
     stack.set_globals(store, &state.globals)?;
     stack.set_buffer(state.buffer, state.under_buffer.clone());
     restore_entities(store.data_mut(), state)?;
-    store.data_mut().stack = Some(stack.clone());
-    stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))
+    store.data_mut().stack = Some(stack);
+    Ok(())
+}
+
+/// Lets the main function lead to where the guest was. Functions of the module do that, so that its limits hold meanwhile.
+fn rewind(store: &mut Store<Host>, at: Suspended) -> wasmtime::Result<()> {
+    match store.data().stack.clone() {
+        Some(stack) => stack.begin_rewinding(store, at),
+        None => Ok(()),
+    }
 }
 
 /// Links a module to the functions of the host.
