@@ -29,7 +29,7 @@ pub enum Entity {
 /// A node, and what keeps its callbacks.
 pub struct NodeEntity {
     pub node: Node,
-    /// The parameters that the guest has declared: their names, and whether they are read-only.
+    /// The parameters that the guest has declared, and `use_sim_time`: their names, and whether they are read-only.
     pub declared: Vec<(String, bool)>,
     pub _parameters: runnel::ParameterCallbackHandle,
 }
@@ -72,10 +72,13 @@ pub struct ActionClientEntity {
 
 /// All entities that a guest has created. The handle of an entity is its place, from 1.
 pub struct Entities {
-    entities: Vec<Option<(Entity, Description)>>,
+    entities: Vec<Slot>,
     open: usize,
     most: usize,
 }
+
+/// What a handle stands for. A closed entity leaves a pointer's size: a checkpoint of a few bytes may have the last handle.
+type Slot = Option<Box<(Entity, Description)>>;
 
 /// Entities that a guest may create in its life, closed ones included: the table grows with them.
 const MOST_HANDLES: usize = 1 << 20;
@@ -102,7 +105,7 @@ impl Entities {
 
     /// Adds an entity at the handle that [`next`](Self::next) returned. Returns it as the status of the function.
     pub fn add(&mut self, entity: Entity, description: Description) -> i32 {
-        self.entities.push(Some((entity, description)));
+        self.entities.push(Some(Box::new((entity, description))));
         self.open += 1;
         self.entities.len() as i32
     }
@@ -129,17 +132,15 @@ impl Entities {
 
     /// What is open under each handle.
     pub fn all(&self) -> impl Iterator<Item = (u32, Option<(&Entity, &Description)>)> {
-        (1..).zip(
-            self.entities.iter().map(|slot| slot.as_ref().map(|(entity, description)| (entity, description))),
-        )
+        (1..).zip(self.entities.iter().map(|slot| slot.as_deref().map(|(entity, about)| (entity, about))))
     }
 
     pub fn get(&self, handle: u32) -> Option<&Entity> {
-        self.entities.get((handle as usize).checked_sub(1)?)?.as_ref().map(|(entity, _)| entity)
+        self.entities.get((handle as usize).checked_sub(1)?)?.as_deref().map(|(entity, _)| entity)
     }
 
     fn get_mut(&mut self, handle: u32) -> Option<&mut Entity> {
-        self.entities.get_mut((handle as usize).checked_sub(1)?)?.as_mut().map(|(entity, _)| entity)
+        self.entities.get_mut((handle as usize).checked_sub(1)?)?.as_deref_mut().map(|(entity, _)| entity)
     }
 
     /// Removes an entity. Its messages and requests end with it.
@@ -226,4 +227,14 @@ impl Entities {
 #[cold]
 fn too_many_handles() -> Refusal {
     Refusal::new(Refused::TooMany, format!("the node has created {MOST_HANDLES} entities"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_of_closed_entities_take_little_memory() {
+        assert!(MOST_HANDLES * size_of::<Slot>() <= 8 << 20, "{} bytes each", size_of::<Slot>());
+    }
 }
