@@ -15,6 +15,8 @@ mod lifecycle;
 mod line_trace;
 mod log;
 mod master;
+#[cfg(feature = "wasm")]
+mod migrate;
 pub mod node;
 mod param;
 mod ros1;
@@ -99,6 +101,8 @@ pub enum Command {
     #[cfg(feature = "wasm")]
     #[command(subcommand)]
     Wasm(wasm::Command),
+    #[cfg(feature = "wasm")]
+    Migrate(migrate::Args),
     #[command(subcommand)]
     Ros1(ros1::Command),
     #[command(subcommand)]
@@ -161,6 +165,8 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Bag(command) => bag::run(command, cli),
         #[cfg(feature = "wasm")]
         Command::Wasm(command) => wasm::run(&command, cli),
+        #[cfg(feature = "wasm")]
+        Command::Migrate(args) => migrate::run(&args, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),

@@ -7,8 +7,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Checkpoint;
 use super::image::{MemoryImage, Page};
+use super::{Checkpoint, bounded};
 use crate::program::ModuleHash;
 
 const MAGIC: &[u8; 8] = b"runnelck";
@@ -57,8 +57,9 @@ pub fn read(file: &[u8]) -> Result<Checkpoint, String> {
     let module = ModuleHash(rest.take(32)?.try_into().map_err(|_| damaged())?);
     let length =
         usize::try_from(rest.u64()?).ok().filter(|length| *length <= MOST_STATE).ok_or_else(damaged)?;
-    let state =
-        postcard::from_bytes(rest.take(length)?).map_err(|error| format!("it is damaged: {error}"))?;
+    let state = rest.take(length)?;
+    let state = bounded::read(|| postcard::from_bytes(state));
+    let state = state.map_err(|error| format!("it is damaged: {error}"))?;
     let memory = read_memory(&mut rest)?;
     if !rest.0.is_empty() {
         return Err(damaged());

@@ -34,7 +34,7 @@ impl MemoryImage {
 
     /// Bytes of the memory.
     pub fn size(&self) -> usize {
-        self.pages as usize * PAGE
+        (self.pages as usize).saturating_mul(PAGE)
     }
 
     /// Sets the memory of a new instance, which has content already.

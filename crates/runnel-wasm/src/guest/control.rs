@@ -10,7 +10,7 @@ use crate::checkpoint::{
     Captured, Checkpoint, Decision, MemoryCopy, Moment, PendingCheckpoint, Requests, Wanted,
 };
 use crate::error::GuestError;
-use crate::host::Signals;
+use crate::host::{Signals, Watchdog};
 use crate::migration::HandOver;
 use crate::program::{Engine, ModuleHash};
 
@@ -56,9 +56,11 @@ impl GuestControl {
 
     /// Ends the guest at once, whatever it does.
     pub fn stop(&self) {
-        self.signals.stop();
-        self.engine.inner().increment_epoch();
-        self.context.shutdown();
+        if self.signals.stop() {
+            self.engine.inner().increment_epoch();
+            self.context.shutdown();
+            Watchdog::end(&self.signals, &self.engine);
+        }
     }
 
     /// Suspends the node at one instant: where it waits, sleeps or runs a loop, whichever it does next.

@@ -2,6 +2,8 @@
 
 mod control;
 mod ended;
+#[cfg(all(test, feature = "compile"))]
+mod tests;
 
 use std::sync::Arc;
 
@@ -197,18 +199,26 @@ impl Guest {
         })?;
         store.data_mut().pace.stand_still();
         let refused = |why| GuestError::Checkpoint { name: self.name.clone(), why };
-        match std::mem::replace(&mut self.begins, Beginning::Main) {
-            Beginning::Main => {}
-            Beginning::Checkpoint(checkpoint) => restore(store, &checkpoint).map_err(refused)?,
+        let suspended = match std::mem::replace(&mut self.begins, Beginning::Main) {
+            Beginning::Main => None,
+            Beginning::Checkpoint(checkpoint) => {
+                restore(store, &checkpoint).map_err(refused)?;
+                Some(checkpoint.state.suspended)
+            }
             Beginning::Arrival(arrival) => match arrive(store, *arrival, set_received).map_err(refused)? {
-                Arriving::Here => {}
+                Arriving::Here(suspended) => Some(suspended),
                 Arriving::Not(why) => {
                     log::warn!("{} has not come: {why}", self.name);
                     return Ok(Ended::NotCome);
                 }
             },
-        }
+        };
         store.data_mut().pace.run();
+        if let Some(at) = suspended
+            && let Err(error) = rewind(store, at)
+        {
+            return end(&error).map_err(|error| self.damaged(error));
+        }
         loop {
             if let Err(error) = start.call(&mut self.store, ()) {
                 return end(&error);
@@ -230,13 +240,23 @@ impl Guest {
         }
     }
 
+    /// The error of a restored guest whose functions cannot be called again.
+    fn damaged(&self, error: GuestError) -> GuestError {
+        match error {
+            GuestError::Trap { what, .. } => {
+                GuestError::Checkpoint { name: self.name.clone(), why: format!("it is damaged: {what}") }
+            }
+            other => other,
+        }
+    }
+
     /// Gives the checkpoint to its requester, which decides what becomes of the guest. It is to be called again if it goes on.
     fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<Decision> {
         let store = &mut self.store;
-        store.data_mut().pace.stand_still();
         let Some(mut stack) = store.data().stack.clone() else { return Ok(Decision::Resume) };
         stack.end_unwinding(store)?;
-        store.data_mut().stack = Some(stack.clone());
+        store.data_mut().stack = Some(stack);
+        store.data_mut().pace.stand_still();
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
             poll(store.data_mut());
@@ -246,10 +266,10 @@ impl Guest {
             decision = request.answer(capture, || self.control.signals.is_stopped());
             self.control.requests.done();
         }
-        if matches!(decision, Decision::Resume) {
-            stack.begin_rewinding(store, at)?;
-        }
         store.data_mut().pace.run();
+        if matches!(decision, Decision::Resume) {
+            rewind(store, at)?;
+        }
         Ok(decision)
     }
 }
@@ -278,8 +298,16 @@ fn set_instance(store: &mut Store<Host>, state: &State, memory: &MemoryImage) ->
     let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
     stack.set_globals(store, &state.globals)?;
     stack.set_buffer(state.buffer, state.under_buffer.clone());
-    store.data_mut().stack = Some(stack.clone());
-    stack.begin_rewinding(store, state.suspended).map_err(|error| format!("it is damaged: {error}"))
+    store.data_mut().stack = Some(stack);
+    Ok(())
+}
+
+/// Lets the main function lead to where the guest was. Functions of the module do that, so that its limits hold meanwhile.
+fn rewind(store: &mut Store<Host>, at: Suspended) -> wasmtime::Result<()> {
+    match store.data().stack.clone() {
+        Some(stack) => stack.begin_rewinding(store, at),
+        None => Ok(()),
+    }
 }
 
 /// Links a module to the functions of the host.

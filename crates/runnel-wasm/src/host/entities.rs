@@ -30,7 +30,7 @@ pub enum Entity {
 /// A node, and what keeps its callbacks.
 pub struct NodeEntity {
     pub node: Node,
-    /// The parameters that the guest has declared: their names, and whether they are read-only.
+    /// The parameters that the guest has declared, and `use_sim_time`: their names, and whether they are read-only.
     pub declared: Vec<(String, bool)>,
     pub _parameters: runnel::ParameterCallbackHandle,
 }
@@ -89,10 +89,13 @@ pub struct ActionClientEntity {
 
 /// All entities that a guest has created. The handle of an entity is its place, from 1.
 pub struct Entities {
-    entities: Vec<Option<(Entity, Description)>>,
+    entities: Vec<Slot>,
     open: usize,
     most: usize,
 }
+
+/// What a handle stands for. A closed entity leaves a pointer's size: a checkpoint of a few bytes may have the last handle.
+type Slot = Option<Box<(Entity, Description)>>;
 
 /// Entities that a guest may create in its life, closed ones included: the table grows with them.
 const MOST_HANDLES: usize = 1 << 20;
@@ -133,7 +136,7 @@ impl Entities {
             self.entities.push(None);
         }
         let slot = self.entities.get_mut(place).filter(|slot| slot.is_none()).ok_or_else(free)?;
-        *slot = Some((entity, description));
+        *slot = Some(Box::new((entity, description)));
         self.open += 1;
         Ok(handle as i32)
     }
@@ -141,7 +144,7 @@ impl Entities {
     /// What the entity of a handle was made from.
     pub fn description(&self, handle: u32) -> Option<&Description> {
         let slot = self.entities.get((handle as usize).checked_sub(1)?)?.as_ref();
-        slot.map(|(_, description)| description)
+        slot.map(|slot| &slot.1)
     }
 
     /// Skips the handles before this one: a restored guest has closed these entities.
@@ -166,17 +169,15 @@ impl Entities {
 
     /// What is open under each handle.
     pub fn all(&self) -> impl Iterator<Item = (u32, Option<(&Entity, &Description)>)> {
-        (1..).zip(
-            self.entities.iter().map(|slot| slot.as_ref().map(|(entity, description)| (entity, description))),
-        )
+        (1..).zip(self.entities.iter().map(|slot| slot.as_deref().map(|(entity, about)| (entity, about))))
     }
 
     pub fn get(&self, handle: u32) -> Option<&Entity> {
-        self.entities.get((handle as usize).checked_sub(1)?)?.as_ref().map(|(entity, _)| entity)
+        self.entities.get((handle as usize).checked_sub(1)?)?.as_deref().map(|(entity, _)| entity)
     }
 
     fn get_mut(&mut self, handle: u32) -> Option<&mut Entity> {
-        self.entities.get_mut((handle as usize).checked_sub(1)?)?.as_mut().map(|(entity, _)| entity)
+        self.entities.get_mut((handle as usize).checked_sub(1)?)?.as_deref_mut().map(|(entity, _)| entity)
     }
 
     /// Removes an entity. Its messages and requests end with it.
@@ -263,4 +264,14 @@ impl Entities {
 #[cold]
 fn too_many_handles() -> Refusal {
     Refusal::new(Refused::TooMany, format!("the node has created {MOST_HANDLES} entities"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_of_closed_entities_take_little_memory() {
+        assert!(MOST_HANDLES * size_of::<Slot>() <= 8 << 20, "{} bytes each", size_of::<Slot>());
+    }
 }

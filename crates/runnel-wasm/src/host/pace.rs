@@ -53,9 +53,9 @@ impl NodeNames {
 }
 
 impl Signals {
-    /// Ends the guest at the next instruction that checks, also within a loop.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::SeqCst);
+    /// Ends the guest at the next instruction that checks, also within a loop. False if it was stopped before.
+    pub fn stop(&self) -> bool {
+        !self.stop.swap(true, Ordering::SeqCst)
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -78,6 +78,11 @@ impl Signals {
 
     pub fn is_absent(&self) -> bool {
         self.is_absent.load(Ordering::SeqCst)
+    }
+
+    /// Whether the guest runs now: it neither waits nor does the host work for it.
+    fn runs(&self) -> bool {
+        self.slice.load(Ordering::SeqCst) % 2 == 1
     }
 
     /// The guest has ended, and its entities with it.
@@ -165,6 +170,10 @@ impl Pace {
 
     /// Calls a function that may wait for others, which does not count as the guest's time.
     pub fn pause<T>(&mut self, function: impl FnOnce() -> T) -> T {
+        // The host also calls it while it restores a guest that does not run yet.
+        if !self.signals.runs() {
+            return function();
+        }
         self.signals.slice.fetch_add(1, Ordering::SeqCst);
         let result = function();
         self.run();
@@ -256,6 +265,16 @@ mod tests {
         }
         let of_one = ran as f64 / now as f64;
         assert!((0.24..0.27).contains(&of_one), "{of_one}");
+    }
+
+    #[test]
+    fn host_that_works_for_a_guest_may_wait_for_others() {
+        let signals = Arc::new(Signals::default());
+        let mut pace = Pace::new(&Limits::default(), Arc::clone(&signals));
+        pace.run();
+        assert!(!pace.pause(|| signals.runs()) && signals.runs());
+        pace.stand_still();
+        assert!(!pace.pause(|| signals.runs()) && !signals.runs(), "no limit of the guest holds meanwhile");
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::{MODULE, answer, count, create};
 use crate::host::{Description, Entity, Event, EventKind, Host, NodeEntity, Verdict};
 use crate::refusal::{Refusal, Refused};
 
+/// The parameter by which a node follows simulated time.
+const USE_SIM_TIME: &str = "use_sim_time";
+
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap(MODULE, "arguments", |mut caller: Caller<'_, Host>, to: u32, capacity: u32| {
         answer(&mut caller, |host, memory| {
@@ -106,7 +109,10 @@ pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, R
             }
         }
     });
-    Ok(Entity::Node(NodeEntity { node, declared: Vec::new(), _parameters: parameters }))
+    // Every node of ROS 2 has it, and anyone may set it.
+    let of_every_node = Some(USE_SIM_TIME).filter(|name| node.has_parameter(name));
+    let declared = of_every_node.map(|name| (name.to_owned(), false)).into_iter().collect();
+    Ok(Entity::Node(NodeEntity { node, declared, _parameters: parameters }))
 }
 
 /// Closes an entity.

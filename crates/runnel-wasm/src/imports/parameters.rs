@@ -9,7 +9,7 @@ use super::{MODULE, answer};
 use crate::host::Host;
 use crate::refusal::{Refusal, Refused};
 
-/// Bytes of a value, at most.
+/// Bytes of a value that the guest gives, at most.
 const LONGEST: usize = 64 << 10;
 
 pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -92,16 +92,24 @@ fn declare_as(
     Ok(())
 }
 
-/// Declares a parameter of a restored node, with the value that it had: command line and files do not change it.
+/// Declares a parameter of a restored node, with the value that it had: command line and files do not change it. It may be
+/// longer than those that the guest gives, since others set it, too.
 pub fn restore(
     host: &mut Host,
-    node: u32,
+    handle: u32,
     name: &str,
     (value, is_read_only): (&[u8], bool),
 ) -> Result<(), Refusal> {
-    let declaration = ParameterDeclaration::new(decode(value)?).ignore_override();
+    let value = read(value)?;
+    let node = host.entities.node(handle)?;
+    // A parameter that every node has.
+    if node.has_parameter(name) {
+        host.pace.pause(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
+        return Ok(());
+    }
+    let declaration = ParameterDeclaration::new(value).ignore_override();
     let declaration = if is_read_only { declaration.read_only() } else { declaration };
-    declare_as(host, node, name, (declaration, is_read_only))
+    declare_as(host, handle, name, (declaration, is_read_only))
 }
 
 /// Sets a parameter as the event of its change says.
@@ -119,6 +127,10 @@ fn decode(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
         let why = format!("a value of {} bytes: at most {LONGEST}", bytes.len());
         return Err(Refusal::new(Refused::TooLong, why));
     }
+    read(bytes)
+}
+
+fn read(bytes: &[u8]) -> Result<ParameterValue, Refusal> {
     let value: msg::ParameterValue = cdr::decode(bytes).map_err(|error| {
         Refusal::invalid(format!("a value is no rcl_interfaces/msg/ParameterValue: {error}"))
     })?;

@@ -15,7 +15,7 @@ use super::source::Resolution;
 use crate::checkpoint::{
     ReceivedPages, Restoring, State, create_entities, links, restore_acting, restore_entities,
 };
-use crate::host::{Entity, Host};
+use crate::host::{Entity, Host, Suspended};
 use crate::program::ModuleHash;
 
 /// Longest wait for something to do.
@@ -32,6 +32,8 @@ pub struct Arrival {
     pub(super) resolved: Receiver<Resolved>,
     /// Set when the node goes on here, and nowhere else.
     pub(super) committed: Arc<AtomicBool>,
+    /// What to do when it is here.
+    pub(super) on_come: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Arrival {
@@ -60,6 +62,13 @@ impl Arrival {
         self.offer.state.graphs.into()
     }
 
+    /// Calls a function when it is here.
+    #[must_use]
+    pub fn on_come(mut self, call: impl FnOnce() + Send + 'static) -> Self {
+        self.on_come = Some(Box::new(call));
+        self
+    }
+
     /// Refuses it.
     pub fn refuse(self, why: &str) {
         // A source that is gone learns nothing.
@@ -77,8 +86,8 @@ pub(super) enum Resolved {
 
 /// How an arrival ends.
 pub enum Arrived {
-    /// The guest is to run.
-    Here,
+    /// The guest is to run, from where it was suspended.
+    Here(Suspended),
     /// The node goes on at the source.
     Not(String),
 }
@@ -89,7 +98,7 @@ pub fn arrive(
     arrival: Arrival,
     set: impl FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
 ) -> Result<Arrived, String> {
-    let Arrival { offer, channel, resolved, committed } = arrival;
+    let Arrival { offer, channel, resolved, committed, on_come } = arrival;
     let host = store.data_mut();
     host.is_expected = true;
     host.pace.set_absent(true);
@@ -103,7 +112,11 @@ pub fn arrive(
     }
     let pages = ReceivedPages::default();
     let target = Target { channel, resolved, set, pages, state: None, committed, early: Vec::new() };
-    target.run(store)
+    let arrived = target.run(store)?;
+    if let (Arrived::Here(_), Some(call)) = (&arrived, on_come) {
+        call();
+    }
+    Ok(arrived)
 }
 
 struct Target<S> {
@@ -228,13 +241,12 @@ where
         // What every node has declares parameters.
         let taken_over = host.events.change_parameters(|| host.context.take_over());
         taken_over.map_err(|error| error.to_string())?;
-        if let Some(state) = &self.state {
-            restore_acting(host, state)?;
-            let mut remote = Remote::new(self.channel, state);
-            self.early.into_iter().for_each(|relayed| remote.take(host, relayed));
-            host.remote = Some(remote);
-        }
-        Ok(Arrived::Here)
+        let state = self.state.as_deref().ok_or("it was not prepared")?;
+        restore_acting(host, state)?;
+        let mut remote = Remote::new(self.channel, state);
+        self.early.into_iter().for_each(|relayed| remote.take(host, relayed));
+        host.remote = Some(remote);
+        Ok(Arrived::Here(state.suspended))
     }
 
     /// The channel has broken. Before the cut, the node goes on at the source. After the commitment it goes on here. Between

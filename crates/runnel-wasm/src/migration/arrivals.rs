@@ -75,7 +75,7 @@ impl Arrivals {
         known.migrations.insert(offer.migration, migration);
         let oldest = known.next.saturating_sub(MOST as u64);
         known.migrations.retain(|_, migration| migration.place > oldest);
-        Arrival { offer, channel, resolved, committed }
+        Arrival { offer, channel, resolved, committed, on_come: None }
     }
 
     /// The channel of a source broke, which has come back.

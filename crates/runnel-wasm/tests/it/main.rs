@@ -4,6 +4,8 @@ mod checkpoints;
 mod echo;
 mod guests;
 mod hostile;
+mod hostile_checkpoints;
+mod hostile_instrumentation;
 mod hostile_modules;
 mod instrument;
 mod migration;

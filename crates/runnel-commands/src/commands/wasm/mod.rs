@@ -3,15 +3,17 @@
 mod certificate;
 mod checkpoint;
 mod compiler;
-mod control;
+pub mod control;
 mod jit;
 mod private_folder;
 mod restore;
 mod ros_arguments;
 mod run;
+mod serve;
 mod trust;
 
 use clap::Subcommand;
+pub use serve::PORT;
 
 use crate::cli_context::CliContext;
 use crate::error::CliError;
@@ -23,6 +25,7 @@ pub enum Command {
     Compile(compiler::Args),
     Checkpoint(checkpoint::Args),
     Restore(restore::Args),
+    Serve(serve::Args),
     Certificate(certificate::Args),
     Trust(trust::Args),
 }
@@ -37,6 +40,7 @@ pub fn run(command: &Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Compile(args) => compiler::run(args),
         Command::Checkpoint(args) => checkpoint::run(args, cli),
         Command::Restore(args) => restore::run(args, cli),
+        Command::Serve(args) => serve::run(args, cli),
         Command::Certificate(_) => certificate::run(cli),
         Command::Trust(args) => trust::run(args, cli),
     }

@@ -6,13 +6,14 @@ use std::{env, fs};
 use clap::ValueHint;
 use runnel::{Context, ContextOptions};
 use runnel_wasm::program::Target;
-use runnel_wasm::{Guest, GuestOptions, Manifest, Program};
+use runnel_wasm::{Ended, Guest, GuestOptions, Manifest, Program};
 
 use super::compiler::{self, Compilation};
-use super::{control, jit};
+use super::control::{self, Hosted};
+use super::jit;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output::print_error;
+use crate::output::{print_error, print_own};
 
 /// Run a node until it ends or Ctrl-C
 ///
@@ -84,11 +85,15 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
 /// # Errors
 /// Why it ended.
 pub fn run_guest(guest: Guest) -> Result<(), CliError> {
-    let socket = control::serve(&guest.control());
+    let socket = control::serve(Hosted::new(guest.control()));
     if let Err(error) = &socket {
         print_error(&format!("the node cannot be checkpointed by other processes: {error}"));
     }
-    guest.run().map(|_| ()).map_err(CliError::failed)
+    let ended = guest.run().map_err(CliError::failed)?;
+    if ended == Ended::HandedOver {
+        print_own("the node goes on at another host");
+    }
+    Ok(())
 }
 
 /// Those of all arguments that are for ROS: the context has the others, but for the flags of graphs.

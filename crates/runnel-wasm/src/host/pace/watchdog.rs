@@ -1,4 +1,4 @@
-//! The thread that checks whether guests run for too long.
+//! The thread that checks whether guests run for too long, and that ends those that are stopped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -9,7 +9,7 @@ use super::Signals;
 use crate::manifest::Limits;
 use crate::program::Engine;
 
-/// How often it checks while a guest runs. It sleeps while all wait.
+/// How often it checks while a guest runs or is to end. It sleeps while all wait.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Checks all guests of the process.
@@ -22,7 +22,8 @@ pub struct Watchdog {
 struct Watched {
     signals: Weak<Signals>,
     engine: Engine,
-    limits: Limits,
+    /// `None` of a guest that is stopped.
+    limits: Option<Limits>,
     /// What the guest did when it was seen first, and when.
     slice: u64,
     since: Instant,
@@ -31,8 +32,21 @@ struct Watched {
 impl Watchdog {
     /// The watchdog of the process, which checks this guest, too.
     pub fn watch(signals: &Arc<Signals>, engine: &Engine, limits: Limits) -> &'static Self {
+        let watchdog = Self::of_process();
+        watchdog.add(signals, engine, Some(limits));
+        watchdog
+    }
+
+    /// Makes a guest look at its signals until it has ended: once is not enough for one that has just looked at them.
+    pub fn end(signals: &Arc<Signals>, engine: &Engine) {
+        let watchdog = Self::of_process();
+        watchdog.add(signals, engine, None);
+        watchdog.wake();
+    }
+
+    fn of_process() -> &'static Self {
         static WATCHDOG: OnceLock<&Watchdog> = OnceLock::new();
-        let watchdog = WATCHDOG.get_or_init(|| {
+        WATCHDOG.get_or_init(|| {
             let watchdog: &Self = Box::leak(Box::new(Self {
                 watched: Mutex::default(),
                 woken: Condvar::new(),
@@ -40,15 +54,17 @@ impl Watchdog {
             }));
             thread::spawn(|| watchdog.check_all());
             watchdog
-        });
-        watchdog.watched().push(Watched {
+        })
+    }
+
+    fn add(&self, signals: &Arc<Signals>, engine: &Engine, limits: Option<Limits>) {
+        self.watched().push(Watched {
             signals: Arc::downgrade(signals),
             engine: engine.clone(),
             limits,
             slice: 0,
             since: Instant::now(),
         });
-        watchdog
     }
 
     /// A guest begins to run.
@@ -64,7 +80,7 @@ impl Watchdog {
         let mut watched = self.watched();
         loop {
             watched.retain_mut(Watched::check);
-            watched = if watched.iter().any(Watched::runs) {
+            watched = if watched.iter().any(Watched::needs_checks) {
                 self.woken.wait_timeout(watched, PERIOD).unwrap_or_else(PoisonError::into_inner).0
             } else {
                 self.sleep(watched)
@@ -72,11 +88,11 @@ impl Watchdog {
         }
     }
 
-    /// Sleeps until a guest runs.
+    /// Sleeps until a guest runs or is to end.
     fn sleep<'a>(&'a self, watched: MutexGuard<'a, Vec<Watched>>) -> MutexGuard<'a, Vec<Watched>> {
         self.is_asleep.store(true, Ordering::SeqCst);
         // A guest that has begun before this flag was set does not wake.
-        if watched.iter().any(Watched::runs) {
+        if watched.iter().any(Watched::needs_checks) {
             self.is_asleep.store(false, Ordering::SeqCst);
             return watched;
         }
@@ -90,29 +106,38 @@ impl Watchdog {
 }
 
 impl Watched {
-    fn runs(&self) -> bool {
-        self.signals.upgrade().is_some_and(|signals| signals.slice.load(Ordering::SeqCst) % 2 == 1)
+    fn needs_checks(&self) -> bool {
+        self.limits.is_none() || self.signals.upgrade().is_some_and(|signals| signals.runs())
     }
 
     /// False once the guest has ended.
     fn check(&mut self) -> bool {
-        let Some(signals) = self.signals.upgrade() else { return false };
+        let Some(signals) = self.signals.upgrade().filter(|signals| !signals.has_ended()) else {
+            return false;
+        };
+        match self.limits {
+            Some(limits) => self.check_time(&signals, limits),
+            None => self.engine.inner().increment_epoch(),
+        }
+        true
+    }
+
+    fn check_time(&mut self, signals: &Signals, limits: Limits) {
         let slice = signals.slice.load(Ordering::SeqCst);
         if slice != self.slice {
             (self.slice, self.since) = (slice, Instant::now());
         }
-        if slice % 2 == 0 {
-            return true;
+        if slice.is_multiple_of(2) {
+            return;
         }
         // A guest that has a share of the processor needs the longer.
-        let limit = self.limits.callback.div_f64(self.limits.cpu);
+        let limit = limits.callback.div_f64(limits.cpu);
         let is_overrun = !limit.is_zero() && self.since.elapsed() > limit;
         if is_overrun {
             signals.overrun.store(true, Ordering::SeqCst);
         }
-        if is_overrun || self.limits.cpu < 1.0 {
+        if is_overrun || limits.cpu < 1.0 {
             self.engine.inner().increment_epoch();
         }
-        true
     }
 }

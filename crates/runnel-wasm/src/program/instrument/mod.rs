@@ -44,7 +44,7 @@ pub fn instrument(module: &[u8], wasm_opt: Option<&Path>) -> Result<Vec<u8>, Str
         return Ok(module.to_owned());
     }
     let wasm_opt = wasm_opt.ok_or(NOT_INSTALLED)?;
-    let instrumented = asyncify::run(wasm_opt, &rewriter::rewrite(module, &survey)?)?;
+    let instrumented = asyncify::run(wasm_opt, &rewriter::rewrite(module, &survey)?, &asyncify::LIMITS)?;
     let refused = |why| format!("{} wrote a module that is not valid: {why}", wasm_opt.display());
     validate(&instrumented).map_err(refused)?;
     match Survey::of(&instrumented).map_err(refused)?.is_instrumented {

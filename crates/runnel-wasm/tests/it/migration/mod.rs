@@ -15,7 +15,8 @@ use runnel_wasm::migration::{
 use runnel_wasm::program::Target;
 use runnel_wasm::{Ended, Guest, GuestOptions, Program};
 
-use crate::checkpoints::{ADDER, unlimited};
+use crate::checkpoints::adder::ADDER;
+use crate::checkpoints::unlimited;
 use crate::guests::{Running, TIMEOUT, namespace, program_for, run_on_thread, start_in};
 
 /// The graphs of a test: their nodes, and a master if they need one.

@@ -6,11 +6,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Answer, ENDED, KEPT, Request, folders};
+use super::{Answer, ENDED, KEPT, Moved, Request, Side, folders};
 use crate::error::CliError;
 
 /// How long a process may take for its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a node may take to move.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Bytes of the head of an answer.
 const LONGEST_HEAD: u64 = 1 << 20;
@@ -47,6 +50,20 @@ pub fn find(node: &str) -> Result<HostProcess, CliError> {
         ))),
         (count, _) => Err(CliError::failed(format!("{node}: {count} processes host a node of this name"))),
     }
+}
+
+/// Decides where a node goes on of which a process of this user does not know it.
+///
+/// # Errors
+/// If there is no such process.
+pub fn resolve(node: &str, side: Side) -> Result<(), CliError> {
+    let request = Request::Resolve { node: node.to_owned(), side };
+    let is_resolved =
+        |socket| matches!(HostProcess { socket }.ask(&request), Ok((Answer::Resolved(true), _)));
+    if sockets().into_iter().any(is_resolved) {
+        return Ok(());
+    }
+    Err(CliError::failed(format!("{node}: no process of this host is in doubt where it goes on")))
 }
 
 fn sockets() -> Vec<PathBuf> {
@@ -86,7 +103,7 @@ impl HostProcess {
         let length = match answer {
             Answer::Checkpoint(length) => length,
             Answer::Refused(why) => return Err(CliError::failed(why)),
-            Answer::Nodes(_) => return Err(failed(ErrorKind::InvalidData.into())),
+            _ => return Err(failed(ErrorKind::InvalidData.into())),
         };
         let mut content = Vec::new();
         rest.by_ref().take(length).read_to_end(&mut content).map_err(failed)?;
@@ -103,8 +120,31 @@ impl HostProcess {
         Ok(kept)
     }
 
+    /// Moves the node to the host at this address.
+    ///
+    /// # Errors
+    /// Why it goes on here, or why that is not known.
+    pub fn migrate(&self, node: &str, to: &str) -> Result<Moved, CliError> {
+        let failed = |error: io::Error| CliError::failed(format!("the process of the node: {error}"));
+        let (answer, _) = self.ask_for(&Request::Migrate { to: to.to_owned() }, MOVE_TIMEOUT).map_err(failed)?;
+        match answer {
+            Answer::Moved(moved) => Ok(moved),
+            Answer::InDoubt(why) => Err(CliError::failed(format!(
+                "it is not known whether {node} goes on here or at {to}: {why}. Both hosts hold it until they reach each \
+                 other, or you decide on both. Try: runnel migrate {node} --resolve source"
+            ))),
+            Answer::Refused(why) => Err(CliError::failed(format!("{node} goes on here: {why}"))),
+            _ => Err(failed(ErrorKind::InvalidData.into())),
+        }
+    }
+
     fn ask(&self, request: &Request) -> io::Result<(Answer, BufReader<UnixStream>)> {
+        self.ask_for(request, TIMEOUT)
+    }
+
+    fn ask_for(&self, request: &Request, timeout: Duration) -> io::Result<(Answer, BufReader<UnixStream>)> {
         let mut stream = connect(&self.socket)?;
+        stream.set_read_timeout(Some(timeout))?;
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         stream.write_all(&line)?;

@@ -4,7 +4,9 @@
 //! are one line of JSON each; the content of a checkpoint follows the head.
 
 mod client;
+mod moving;
 mod server;
+mod timed_stream;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-pub use client::find;
+pub use client::{find, resolve};
+pub use moving::Hosted;
 pub use server::serve;
 
 use super::private_folder::{self, Others};
@@ -25,6 +28,31 @@ enum Request {
     Nodes,
     /// A checkpoint. The node ends with it, or goes on.
     Checkpoint { ends: bool },
+    /// Move the node to the host at this address.
+    Migrate { to: String },
+    /// Where a node of this name goes on, if this process does not know it.
+    Resolve { node: String, side: Side },
+}
+
+/// One of the hosts between which a node moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The node goes on where it was
+    Source,
+    /// The node goes on where it was to go
+    Target,
+}
+
+/// How a node has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Bytes that were sent while the node ran.
+    pub copied: usize,
+    /// Bytes that were sent while it was suspended.
+    pub copied_suspended: usize,
+    /// Microseconds from its suspension until the target was committed.
+    pub suspended: u64,
 }
 
 /// The head of an answer.
@@ -34,6 +62,11 @@ enum Answer {
     Nodes(Vec<String>),
     /// So many bytes of a checkpoint follow.
     Checkpoint(u64),
+    Moved(Moved),
+    /// It is not known where the node goes on, and why.
+    InDoubt(String),
+    /// Whether the process had such a node.
+    Resolved(bool),
     Refused(String),
 }
 

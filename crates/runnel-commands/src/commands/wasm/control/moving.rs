@@ -1,0 +1,88 @@
+//! A node that is moved to another host by request of another process.
+
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use runnel_wasm::GuestControl;
+use runnel_wasm::migration::link::{Identity, Link, TrustedHosts, default_folder};
+use runnel_wasm::migration::{
+    Arrivals, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
+};
+
+use super::{Answer, Moved, Side};
+
+/// How long connecting to a host may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A node that runs in this process, and what is known of its moves.
+#[derive(Clone)]
+pub struct Hosted {
+    pub control: GuestControl,
+    /// Nodes that come from other hosts, if this process accepts any.
+    arrivals: Option<Arc<Arrivals>>,
+    /// Tells the node's own move where the node goes on, while that is in doubt.
+    doubt: Arc<Mutex<Option<Sender<Resolution>>>>,
+}
+
+impl Hosted {
+    pub fn new(control: GuestControl) -> Self {
+        Self { control, arrivals: None, doubt: Arc::default() }
+    }
+
+    /// A node that comes from another host.
+    pub fn arriving(control: GuestControl, arrivals: &Arc<Arrivals>) -> Self {
+        Self { arrivals: Some(Arc::clone(arrivals)), ..Self::new(control) }
+    }
+
+    /// Moves the node. `report_doubt` is called if it is not known where it goes on; this returns when it is.
+    pub(super) fn migrate(&self, to: &str, report_doubt: impl FnMut(&str)) -> Answer {
+        match self.try_migrate(to, report_doubt) {
+            Ok(moved) => Answer::Moved(moved),
+            Err(error) => Answer::Refused(error.to_string()),
+        }
+    }
+
+    fn try_migrate(&self, to: &str, mut report_doubt: impl FnMut(&str)) -> Result<Moved, MigrationError> {
+        let mut connect = || connect(to);
+        let channel = connect().map_err(MigrationError::Node)?;
+        let (resolve, resolutions) = mpsc::channel();
+        let mut doubt = |why: &str| {
+            *self.doubt() = Some(resolve.clone());
+            report_doubt(why);
+        };
+        let mut reach =
+            Reach { reconnect: &mut connect, resolutions: &resolutions, report_doubt: &mut doubt };
+        let migrated = migrate(&self.control, channel, MigrationOptions::default(), &mut reach);
+        *self.doubt() = None;
+        let migrated = migrated?;
+        Ok(Moved {
+            copied: migrated.copied,
+            copied_suspended: migrated.copied_suspended + migrated.state,
+            suspended: u64::try_from(migrated.suspended.as_micros()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Decides where a node goes on. False if that is not in doubt here.
+    pub fn resolve(&self, node: &str, side: Side) -> bool {
+        let resolution = match side {
+            Side::Source => Resolution::Source,
+            Side::Target => Resolution::Target,
+        };
+        let is_own = self.control.node_names().iter().any(|name| name == node);
+        let of_own = || self.doubt().as_ref().is_some_and(|resolve| resolve.send(resolution).is_ok());
+        is_own && of_own()
+            || self.arrivals.as_ref().is_some_and(|arrivals| arrivals.resolve(node, resolution))
+    }
+
+    fn doubt(&self) -> MutexGuard<'_, Option<Sender<Resolution>>> {
+        self.doubt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect(to: &str) -> Result<SharedChannel, String> {
+    let folder = default_folder().map_err(|error| error.to_string())?;
+    let identity = Identity::load_or_create(&folder).map_err(|error| error.to_string())?;
+    let link = Link::connect(to, &identity, &TrustedHosts::in_folder(&folder), CONNECT);
+    link.map(SharedChannel::new).map_err(|error| error.to_string())
+}

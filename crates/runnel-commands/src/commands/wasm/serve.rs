@@ -1,0 +1,158 @@
+//! `runnel wasm serve`.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use clap::ValueHint;
+use runnel::{Context, ContextOptions, Graphs};
+use runnel_wasm::migration::link::{Identity, Link, LinkOptions, Listener, TrustedHosts, default_folder};
+use runnel_wasm::migration::{Arrival, Arrivals, SharedChannel};
+use runnel_wasm::{Ended, Guest, GuestControl, Program};
+
+use super::control::{self, Hosted};
+use super::ros_arguments::RosArguments;
+use super::run::{self as run_command, Running};
+use crate::cli_context::CliContext;
+use crate::error::CliError;
+use crate::output::{listed, print_error};
+
+/// The port, if none is given.
+pub const PORT: u16 = 7411;
+
+/// How long to wait for a host before a look at Ctrl-C.
+const STEP: Duration = Duration::from_millis(200);
+
+/// How long a node may take to end with this host.
+const END: Duration = Duration::from_secs(6);
+
+/// Accept nodes that move here from other hosts, until Ctrl-C
+///
+/// A node is accepted if it runs from one of these modules, and comes from a host that this one trusts: see `runnel wasm trust`.
+/// Further arguments for ROS apply to all of them: NAME:=OTHER, __master:=URI.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The nodes: modules, or files that were compiled from them
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    nodes: Vec<PathBuf>,
+
+    #[command(flatten)]
+    running: Running,
+
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:7411")]
+    listen: SocketAddr,
+}
+
+/// A program that is served.
+struct Served {
+    file: PathBuf,
+    program: Program,
+}
+
+pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
+    let load = |file: &PathBuf| {
+        let program = args.running.load(file, false)?;
+        match program.checkpoint_refusal() {
+            Some(why) => Err(CliError::failed(format!("{}: {why}", file.display()))),
+            None => Ok(Served { file: file.clone(), program }),
+        }
+    };
+    let served = args.nodes.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let folder = default_folder().map_err(CliError::failed)?;
+    let identity = Identity::load_or_create(&folder).map_err(CliError::failed)?;
+    let trusted = TrustedHosts::in_folder(&folder);
+    let listener = Listener::bind(args.listen, &identity, &trusted, LinkOptions::default());
+    let listener = listener.map_err(CliError::failed)?;
+    // It has no nodes: it knows of Ctrl-C.
+    let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros1).wait_for_master(false))?;
+    let names: Vec<String> = served.iter().map(|served| stem(&served.file)).collect();
+    cli.output.note(&format!("accepts {} at {}", listed(&names, 10), listener.address()));
+    let (arrivals, mut guests) = (Arc::<Arrivals>::default(), Vec::<Hosting>::new());
+    while context.ok() {
+        let accepted = listener.accept(STEP).map_err(CliError::failed)?;
+        guests.retain(|guest| !guest.thread.is_finished());
+        if let Some(link) = accepted {
+            match greet(link, &arrivals, &served, (args, cli)) {
+                Ok(guest) => guests.extend(guest),
+                Err(why) => print_error(&why),
+            }
+        }
+    }
+    guests.iter().for_each(|guest| guest.control.shutdown());
+    guests.into_iter().for_each(Hosting::end);
+    Ok(())
+}
+
+/// A node that is here, or on its way.
+struct Hosting {
+    control: GuestControl,
+    thread: JoinHandle<()>,
+}
+
+impl Hosting {
+    fn end(self) {
+        let until = std::time::Instant::now() + END;
+        while !self.thread.is_finished() {
+            if std::time::Instant::now() > until {
+                self.control.stop();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Takes what another host has to say. Returns a node that comes.
+fn greet(
+    link: Link,
+    arrivals: &Arc<Arrivals>,
+    served: &[Served],
+    (args, cli): (&Args, &CliContext),
+) -> Result<Option<Hosting>, String> {
+    let from = link.peer().to_string();
+    let named = |why: String| format!("{from}: {why}");
+    let Some(arrival) = arrivals.greet(SharedChannel::new(link)).map_err(named)? else { return Ok(None) };
+    let nodes = listed(arrival.nodes(), 5);
+    let of_module = |served: &&Served| served.program.hash() == arrival.module();
+    let Some(served) = served.iter().find(of_module) else {
+        let why = format!("it does not serve the module {} from which {nodes} runs", arrival.module());
+        arrival.refuse(&why);
+        return Err(named(why));
+    };
+    let guest = guest(arrival, served, (args, cli)).map_err(|error| named(format!("{nodes}: {error}")))?;
+    let hosted = Hosted::arriving(guest.control(), arrivals);
+    let (control, is_quiet) = (guest.control(), cli.output);
+    let thread = thread::spawn(move || {
+        let socket = control::serve(hosted);
+        if let Err(error) = &socket {
+            print_error(&format!("{nodes} cannot be moved on by other processes: {error}"));
+        }
+        match guest.run() {
+            Ok(Ended::NotCome) => is_quiet.note(&format!("{nodes} has not come from {from}")),
+            Ok(Ended::HandedOver) => is_quiet.note(&format!("{nodes} has gone to another host")),
+            Ok(Ended::Returned | Ended::Stopped) => is_quiet.note(&format!("{nodes} has ended")),
+            Err(error) => print_error(&format!("{nodes}: {error}")),
+        }
+    });
+    Ok(Some(Hosting { control, thread }))
+}
+
+fn guest(arrival: Arrival, served: &Served, (args, cli): (&Args, &CliContext)) -> Result<Guest, CliError> {
+    let kept = RosArguments::of_checkpoint(arrival.ros_arguments());
+    let process = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let ros_arguments = kept.before(process.collect());
+    let options = ContextOptions::default().arguments(ros_arguments.clone()).graphs(arrival.graphs());
+    let context = Context::with_options(options.signals(false).standby(true))?;
+    let ros_arguments = run_command::ros_arguments(ros_arguments, &context);
+    let options = args.running.options(&served.file, Vec::new(), ros_arguments, cli)?;
+    let (nodes, output) = (listed(arrival.nodes(), 5), cli.output);
+    let arrival = arrival.on_come(move || output.note(&format!("{nodes} is here")));
+    Guest::arriving(&served.program, arrival, context, options).map_err(CliError::failed)
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
