@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::wasm::control::{self, Moved, Side};
 use super::wasm::PORT;
+use super::wasm::control::{self, Moved, Side};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -22,7 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "HOST[:PORT]", required_unless_present = "resolve")]
     to: Option<String>,
 
-    /// Decide where the node goes on, if its hosts cannot reach each other and do not know. Decide the same on both
+    /// Decide where the node goes on, if its hosts cannot reach each other and do not know: first at the target, then at
+    /// the source
     #[arg(long, value_name = "SIDE", conflicts_with = "to")]
     resolve: Option<Side>,
 }
@@ -36,10 +37,12 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
             let pause = Duration::from_micros(suspended);
             cli.output.answer(
                 || format!("{node} goes on at {to}: it was suspended for {pause:.1?}"),
-                || json!({
-                    "node": node, "to": to, "suspended_us": suspended,
-                    "bytes_copied": copied, "bytes_copied_suspended": copied_suspended,
-                }),
+                || {
+                    json!({
+                        "node": node, "to": to, "suspended_us": suspended,
+                        "bytes_copied": copied, "bytes_copied_suspended": copied_suspended,
+                    })
+                },
             )
         }
         (None, Some(side)) => control::resolve(&node, side),

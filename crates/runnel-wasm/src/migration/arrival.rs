@@ -1,7 +1,5 @@
 //! The host to which a node moves.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
@@ -9,9 +7,9 @@ use runnel_io::clock;
 use wasmtime::Store;
 
 use super::channel::SharedChannel;
+use super::fate::Fate;
 use super::message::{Offer, Relayed, ToSource, ToTarget};
 use super::remote::Remote;
-use super::source::Resolution;
 use crate::checkpoint::{
     ReceivedPages, Restoring, State, create_entities, links, restore_acting, restore_entities,
 };
@@ -28,10 +26,9 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub struct Arrival {
     pub(super) offer: Offer,
     pub(super) channel: SharedChannel,
-    /// Channels of sources that return, and decisions of users.
-    pub(super) resolved: Receiver<Resolved>,
-    /// Set when the node goes on here, and nowhere else.
-    pub(super) committed: Arc<AtomicBool>,
+    /// Channels of a source that returns after one has broken.
+    pub(super) returned: Receiver<SharedChannel>,
+    pub(super) fate: Fate,
     /// What to do when it is here.
     pub(super) on_come: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -76,14 +73,6 @@ impl Arrival {
     }
 }
 
-/// What ends the doubt of a host that does not know whether a node is to go on there.
-pub(super) enum Resolved {
-    /// The source has returned.
-    Returned { channel: SharedChannel, is_aborted: bool },
-    /// A user has decided.
-    ByUser(Resolution),
-}
-
 /// How an arrival ends.
 pub enum Arrived {
     /// The guest is to run, from where it was suspended.
@@ -98,7 +87,7 @@ pub fn arrive(
     arrival: Arrival,
     set: impl FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
 ) -> Result<Arrived, String> {
-    let Arrival { offer, channel, resolved, committed, on_come } = arrival;
+    let Arrival { offer, channel, returned, fate, on_come } = arrival;
     let host = store.data_mut();
     host.is_expected = true;
     host.pace.set_absent(true);
@@ -111,7 +100,7 @@ pub fn arrive(
         return Err(why);
     }
     let pages = ReceivedPages::default();
-    let target = Target { channel, resolved, set, pages, state: None, committed, early: Vec::new() };
+    let target = Target { channel, returned, set, pages, state: None, fate, early: Vec::new() };
     let arrived = target.run(store)?;
     if let (Arrived::Here(_), Some(call)) = (&arrived, on_come) {
         call();
@@ -121,12 +110,12 @@ pub fn arrive(
 
 struct Target<S> {
     channel: SharedChannel,
-    resolved: Receiver<Resolved>,
+    returned: Receiver<SharedChannel>,
     set: S,
     pages: ReceivedPages,
     /// Once the node is prepared.
     state: Option<Box<State>>,
-    committed: Arc<AtomicBool>,
+    fate: Fate,
     /// What the source passes on before the guest runs.
     early: Vec<Relayed>,
 }
@@ -164,7 +153,14 @@ where
             let host = store.data();
             match next {
                 Next::Speak => return self.speak(store),
-                Next::GiveUp(why) => return Ok(Arrived::Not(why)),
+                Next::GiveUp(why) => {
+                    // Nobody else can commit it from here on.
+                    self.fate.give_up();
+                    return Ok(Arrived::Not(why));
+                }
+                Next::More if self.fate.is_given_up() => {
+                    return Ok(Arrived::Not("the node goes on at its source".to_owned()));
+                }
                 Next::More if host.pace.is_stopped() || !host.context.ok() => {
                     return Ok(Arrived::Not("this host ends".to_owned()));
                 }
@@ -191,13 +187,17 @@ where
                 self.state = Some(state);
                 self.answer(&ToSource::Prepared);
             }
-            ToTarget::Commit if self.state.is_some() => {
-                self.commit();
+            ToTarget::Commit if self.state.is_some() && self.fate.commit() => {
                 self.answer(&ToSource::Committed);
             }
-            ToTarget::Speak if self.is_committed() => return Ok(Next::Speak),
-            ToTarget::Relay(relayed) if self.is_committed() => self.early.push(relayed),
-            ToTarget::Abort if !self.is_committed() => {
+            ToTarget::Commit if self.state.is_some() => {
+                self.answer(&ToSource::Refused(
+                    "by a user's decision, the node goes on at its source".to_owned(),
+                ));
+            }
+            ToTarget::Speak if self.fate.is_committed() => return Ok(Next::Speak),
+            ToTarget::Relay(relayed) if self.fate.is_committed() => self.early.push(relayed),
+            ToTarget::Abort if !self.fate.is_committed() => {
                 return Ok(Next::GiveUp("the node goes on at the source".to_owned()));
             }
             _ => return Ok(Next::GiveUp("the source sent a message out of turn".to_owned())),
@@ -252,7 +252,7 @@ where
     /// The channel has broken. Before the cut, the node goes on at the source. After the commitment it goes on here. Between
     /// them nobody can know.
     fn on_broken(&mut self, store: &mut Store<Host>, why: String) -> Result<Next, String> {
-        if self.is_committed() {
+        if self.fate.is_committed() {
             return Ok(Next::Speak);
         }
         if self.state.is_none() {
@@ -263,40 +263,26 @@ where
              goes on: {why}. Try: runnel migrate --resolve"
         );
         loop {
-            match self.resolved.try_recv() {
-                Ok(Resolved::Returned { is_aborted: true, .. }) => {
-                    return Ok(Next::GiveUp("the node goes on at the source".to_owned()));
-                }
-                Ok(Resolved::Returned { channel, .. }) => {
+            match self.returned.try_recv() {
+                Ok(channel) => {
                     let waker = store.data().executor.waker();
                     channel.set_on_received(move || waker.wake_by_ref());
                     self.channel = channel;
                     self.answer(&ToSource::Prepared);
                     return Ok(Next::More);
                 }
-                Ok(Resolved::ByUser(Resolution::Target)) => {
-                    self.commit();
-                    return Ok(Next::Speak);
+                Err(TryRecvError::Disconnected) => {
+                    return Ok(Next::GiveUp("nobody can decide it".to_owned()));
                 }
-                Ok(Resolved::ByUser(Resolution::Source)) | Err(TryRecvError::Disconnected) => {
-                    return Ok(Next::GiveUp("the node goes on at the source, as decided".to_owned()));
-                }
+                Err(TryRecvError::Empty) if self.fate.is_committed() => return Ok(Next::Speak),
                 Err(TryRecvError::Empty) => {}
             }
             let host = store.data_mut();
-            if host.pace.is_stopped() || !host.context.ok() {
-                return Ok(Next::GiveUp("this host ends".to_owned()));
+            if self.fate.is_given_up() || host.pace.is_stopped() || !host.context.ok() {
+                return Ok(Next::More);
             }
             host.executor.spin_once(STEP).map_err(|error| error.to_string())?;
         }
-    }
-
-    fn commit(&self) {
-        self.committed.store(true, Ordering::SeqCst);
-    }
-
-    fn is_committed(&self) -> bool {
-        self.committed.load(Ordering::SeqCst)
     }
 
     fn answer(&self, message: &ToSource) {

@@ -1,13 +1,13 @@
 //! The nodes that a host accepts, and those that have come.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::arrival::{Arrival, Resolved};
+use super::arrival::Arrival;
 use super::channel::SharedChannel;
+use super::fate::Fate;
 use super::message::{Greeting, MigrationId, Offer, ToSource, VERSION};
 use super::source::Resolution;
 
@@ -31,8 +31,8 @@ struct Migration {
     /// Which of the known ones it is.
     place: u64,
     nodes: Vec<String>,
-    resolve: Sender<Resolved>,
-    committed: Arc<AtomicBool>,
+    returned: Sender<SharedChannel>,
+    fate: Fate,
 }
 
 impl Arrivals {
@@ -62,20 +62,20 @@ impl Arrivals {
     }
 
     fn expect(&self, offer: Offer, channel: SharedChannel) -> Arrival {
-        let (resolve, resolved) = mpsc::channel();
-        let committed = Arc::<AtomicBool>::default();
+        let (returns, returned) = mpsc::channel();
+        let fate = Fate::default();
         let mut known = self.known();
         known.next += 1;
         let migration = Migration {
             place: known.next,
             nodes: offer.nodes.clone(),
-            resolve,
-            committed: Arc::clone(&committed),
+            returned: returns,
+            fate: fate.clone(),
         };
         known.migrations.insert(offer.migration, migration);
         let oldest = known.next.saturating_sub(MOST as u64);
         known.migrations.retain(|_, migration| migration.place > oldest);
-        Arrival { offer, channel, resolved, committed, on_come: None }
+        Arrival { offer, channel, returned, fate, on_come: None }
     }
 
     /// The channel of a source broke, which has come back.
@@ -85,24 +85,29 @@ impl Arrivals {
             let _ = channel.send(&ToSource::Unknown);
             return;
         };
-        if migration.committed.load(Ordering::SeqCst) {
-            let _ = channel.send(&ToSource::Committed);
-            return;
+        if is_aborted {
+            // The node has gone on at the source by a user's decision.
+            migration.fate.give_up();
         }
-        let returned = Resolved::Returned { channel: channel.clone(), is_aborted };
-        if migration.resolve.send(returned).is_err() {
-            // Its guest has ended before it was committed.
+        if migration.fate.is_committed() {
+            let _ = channel.send(&ToSource::Committed);
+        } else if migration.fate.is_given_up() || migration.returned.send(channel.clone()).is_err() {
             let _ = channel.send(&ToSource::Unknown);
         }
     }
 
-    /// Decides where a node goes on of which this host does not know it. False if there is no such node.
+    /// Decides where a node goes on of which this host does not know it. False if there is no such node, or if the opposite
+    /// is decided.
     pub fn resolve(&self, node: &str, resolution: Resolution) -> bool {
         let known = self.known();
-        let mut in_doubt = known.migrations.values().filter(|migration| {
-            !migration.committed.load(Ordering::SeqCst) && migration.nodes.iter().any(|name| name == node)
-        });
-        in_doubt.any(|migration| migration.resolve.send(Resolved::ByUser(resolution)).is_ok())
+        let of_node =
+            known.migrations.values().filter(|migration| migration.nodes.iter().any(|name| name == node));
+        // A node may have come and gone before.
+        let latest = of_node.max_by_key(|migration| migration.place);
+        latest.is_some_and(|Migration { fate, .. }| match resolution {
+            Resolution::Source => fate.give_up(),
+            Resolution::Target => fate.commit(),
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

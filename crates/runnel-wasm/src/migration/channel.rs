@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::checkpoint::bounded;
+
 /// Carries frames to the other host and back, each once and in order, until it breaks.
 pub trait Channel: Send + Sync {
     /// Sends a frame.
@@ -49,7 +51,7 @@ impl SharedChannel {
     /// Why the channel is broken, or if the other host sends what is no message.
     pub(super) fn receive<M: DeserializeOwned>(&self, timeout: Duration) -> Result<Option<M>, String> {
         let Some(frame) = self.0.receive(timeout)? else { return Ok(None) };
-        let message = postcard::from_bytes(&frame);
+        let message = bounded::read(|| postcard::from_bytes(&frame));
         message.map(Some).map_err(|error| format!("the other host sent what is no message: {error}"))
     }
 

@@ -5,6 +5,7 @@
 //! | `source` | the host that a node leaves: copying, the cut, the commitment |
 //! | `hand_over` | what the source does afterwards |
 //! | `arrival` | the host to which a node moves |
+//! | `fate` | whether a node that comes goes on here |
 //! | `arrivals` | the nodes that a host accepts |
 //! | `remote` | the source, as the target knows it afterwards |
 //! | `message`, `channel` | what they say to each other, and by what |
@@ -14,6 +15,7 @@
 mod arrival;
 mod arrivals;
 mod channel;
+mod fate;
 mod hand_over;
 mod joining;
 #[cfg(feature = "migration")]

@@ -295,6 +295,7 @@ impl Source<'_> {
     fn commit(&mut self, reach: &mut Reach<'_>) -> Result<(), MigrationError> {
         let mut why = match self.send(&ToTarget::Commit).and_then(|()| self.receive()) {
             Ok(ToSource::Committed) => return Ok(()),
+            Ok(ToSource::Refused(why)) => return Err(MigrationError::Refused(why)),
             Ok(other) => unexpected(other).to_string(),
             Err(error) => error.to_string(),
         };
@@ -310,8 +311,9 @@ impl Source<'_> {
             }
             match self.ask_again(reach) {
                 Ok(ToSource::Committed) => return Ok(()),
+                Ok(ToSource::Refused(why)) => return Err(MigrationError::Refused(why)),
                 Ok(ToSource::Unknown) => {
-                    let why = "it was ended before the node could go on there";
+                    let why = "the node has not gone on there";
                     return Err(MigrationError::Broken(why.to_owned()));
                 }
                 Ok(other) => why = unexpected(other).to_string(),

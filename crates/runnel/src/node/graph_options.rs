@@ -44,6 +44,10 @@ impl ContextOptions {
 
 fn set_up_in_ros2(node: Arc<dyn Any + Send + Sync>) -> Result<(), Error> {
     let Ok(node) = node.downcast::<NodeInner>() else { return Ok(()) };
+    node.declare_sim_time()?;
+    if node.context.shared.standby.stand_by() {
+        return Ok(());
+    }
     node.start_parameters_in_ros2()?;
     node.start_node_services()?;
     // Peers get answers from now on, even if the program never waits.

@@ -11,7 +11,7 @@ use crate::node::{Node, NodeInner};
 use crate::settings::variables::variable;
 
 impl NodeInner {
-    /// Adds what every node has in ROS 2.
+    /// Adds what every node has in ROS 2; to one that stands by only what it needs before.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -54,8 +54,8 @@ impl Context {
         // The node whose place it takes has set its parameters at the master.
         if !self.shared.standby.add(&inner) {
             inner.set_argument_params()?;
-            inner.set_up_in_ros2()?;
         }
+        inner.set_up_in_ros2()?;
         Ok(Node { inner })
     }
 }

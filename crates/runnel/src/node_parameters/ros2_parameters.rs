@@ -14,12 +14,11 @@ use crate::time::ros_clock::USE_SIM_TIME_ROS2;
 use crate::types::announced::Topic;
 
 impl NodeInner {
-    /// Declares the parameters of every ROS 2 node, and starts what the node's options name: events and services.
+    /// Starts what the node's options name: events and services of its parameters.
     ///
     /// # Errors
-    /// If the arguments give `use_sim_time` a value that is no boolean, or a service or topic cannot be created.
+    /// If a service or topic cannot be created.
     pub(crate) fn start_parameters_in_ros2(self: &Arc<Self>) -> Result<(), Error> {
-        self.declare_sim_time()?;
         if self.options.start_parameter_event_publisher {
             self.publish_parameter_events()?;
         }
@@ -29,12 +28,15 @@ impl NodeInner {
         Ok(())
     }
 
-    /// Declares `use_sim_time`. The node follows simulated time while it is true.
+    /// Declares `use_sim_time`, unless it is declared. The node follows simulated time while it is true.
     ///
     /// # Errors
     /// If the arguments give it a value that is no boolean.
-    fn declare_sim_time(self: &Arc<Self>) -> Result<(), Error> {
+    pub(crate) fn declare_sim_time(self: &Arc<Self>) -> Result<(), Error> {
         let parameters = self.parameters();
+        if parameters.has(USE_SIM_TIME_ROS2) {
+            return Ok(());
+        }
         if self.context.shared.sim_time && self.options.sim_time {
             let node = Arc::downgrade(self);
             parameters.add_observer(Arc::new(move |change| follow_sim_time(&node, change)));

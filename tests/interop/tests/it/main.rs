@@ -92,3 +92,4 @@ mod udpros;
 mod wasm_bench;
 mod wasm_checkpoints;
 mod wasm_commands;
+mod wasm_migration;

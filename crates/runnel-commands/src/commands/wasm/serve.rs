@@ -12,13 +12,14 @@ use runnel::{Context, ContextOptions, Graphs};
 use runnel_wasm::migration::link::{Identity, Link, LinkOptions, Listener, TrustedHosts, default_folder};
 use runnel_wasm::migration::{Arrival, Arrivals, SharedChannel};
 use runnel_wasm::{Ended, Guest, GuestControl, Program};
+use serde_json::json;
 
 use super::control::{self, Hosted};
 use super::ros_arguments::RosArguments;
 use super::run::{self as run_command, Running};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output::{listed, print_error};
+use crate::output::{Output, listed, print_error};
 
 /// The port, if none is given.
 pub const PORT: u16 = 7411;
@@ -68,9 +69,14 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     let listener = Listener::bind(args.listen, &identity, &trusted, LinkOptions::default());
     let listener = listener.map_err(CliError::failed)?;
     // It has no nodes: it knows of Ctrl-C.
-    let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros1).wait_for_master(false))?;
+    let context =
+        Context::with_options(ContextOptions::default().graphs(Graphs::Ros1).wait_for_master(false))?;
     let names: Vec<String> = served.iter().map(|served| stem(&served.file)).collect();
-    cli.output.note(&format!("accepts {} at {}", listed(&names, 10), listener.address()));
+    let address = listener.address();
+    cli.output.answer(
+        || format!("accepts {} at {address}", listed(&names, 10)),
+        || json!({ "event": "listening", "programs": names, "address": address.to_string() }),
+    )?;
     let (arrivals, mut guests) = (Arc::<Arrivals>::default(), Vec::<Hosting>::new());
     while context.ok() {
         let accepted = listener.accept(STEP).map_err(CliError::failed)?;
@@ -124,16 +130,16 @@ fn greet(
     };
     let guest = guest(arrival, served, (args, cli)).map_err(|error| named(format!("{nodes}: {error}")))?;
     let hosted = Hosted::arriving(guest.control(), arrivals);
-    let (control, is_quiet) = (guest.control(), cli.output);
+    let (control, output) = (guest.control(), cli.output);
     let thread = thread::spawn(move || {
         let socket = control::serve(hosted);
         if let Err(error) = &socket {
             print_error(&format!("{nodes} cannot be moved on by other processes: {error}"));
         }
         match guest.run() {
-            Ok(Ended::NotCome) => is_quiet.note(&format!("{nodes} has not come from {from}")),
-            Ok(Ended::HandedOver) => is_quiet.note(&format!("{nodes} has gone to another host")),
-            Ok(Ended::Returned | Ended::Stopped) => is_quiet.note(&format!("{nodes} has ended")),
+            Ok(Ended::NotCome) => print_error(&format!("{nodes} has not come from {from}")),
+            Ok(Ended::HandedOver) => report(output, &nodes, "gone", "has gone to another host"),
+            Ok(Ended::Returned | Ended::Stopped) => report(output, &nodes, "ended", "has ended"),
             Err(error) => print_error(&format!("{nodes}: {error}")),
         }
     });
@@ -149,8 +155,14 @@ fn guest(arrival: Arrival, served: &Served, (args, cli): (&Args, &CliContext)) -
     let ros_arguments = run_command::ros_arguments(ros_arguments, &context);
     let options = args.running.options(&served.file, Vec::new(), ros_arguments, cli)?;
     let (nodes, output) = (listed(arrival.nodes(), 5), cli.output);
-    let arrival = arrival.on_come(move || output.note(&format!("{nodes} is here")));
+    let arrival = arrival.on_come(move || report(output, &nodes, "here", "is here"));
     Guest::arriving(&served.program, arrival, context, options).map_err(CliError::failed)
+}
+
+/// Prints what has become of a node.
+fn report(output: Output, nodes: &str, event: &str, text: &str) {
+    // A reader that is gone does not end the nodes.
+    let _ = output.answer(|| format!("{nodes} {text}"), || json!({ "event": event, "nodes": nodes }));
 }
 
 fn stem(file: &Path) -> String {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use runnel::msgs::std_msgs::msg::Int32;
 use runnel::{Context, ContextOptions, Graphs, MasterOptions};
 use runnel_wasm::migration::{
-    Arrivals, Migrated, MigrationError, MigrationOptions, Reach, SharedChannel, migrate,
+    Arrivals, Migrated, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
 };
 use runnel_wasm::program::Target;
 use runnel_wasm::{Ended, Guest, GuestOptions, Program};
@@ -22,6 +22,7 @@ use crate::guests::{Running, TIMEOUT, namespace, program_for, run_on_thread, sta
 /// The graphs of a test: their nodes, and a master if they need one.
 struct Graph {
     graphs: Graphs,
+    namespace: String,
     arguments: Vec<String>,
     context: Context,
     spinning: Option<JoinHandle<()>>,
@@ -29,13 +30,15 @@ struct Graph {
 
 impl Graph {
     fn new(graphs: Graphs) -> Self {
-        let namespace = format!("__ns:={}", namespace());
-        let options = ContextOptions::default().arguments([namespace.clone()]).signals(false).graphs(graphs);
+        let namespace = namespace();
+        let given = format!("__ns:={namespace}");
+        let options = ContextOptions::default().arguments([given.clone()]).signals(false).graphs(graphs);
         let at = MasterOptions::at(([127, 0, 0, 1], 0));
         let (context, uri) = Context::with_master(options, at).expect("a context");
         let spins = context.clone();
         let spinning = Some(thread::spawn(move || spins.spin().expect("it spins")));
-        Self { graphs, arguments: vec![namespace, format!("__master:={uri}")], context, spinning }
+        let arguments = vec![given, format!("__master:={uri}")];
+        Self { graphs, namespace, arguments, context, spinning }
     }
 
     /// A context for a guest.
@@ -189,4 +192,114 @@ fn moving_guest_loses_nothing_in_ros1() {
 #[test]
 fn moving_guest_loses_nothing_in_both_graphs() {
     moves(Graphs::Both, 4);
+}
+
+/// What has become of a move whose connection broke.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Fates {
+    /// The node went on at the source.
+    stayed: u32,
+    /// It went on at the target.
+    moved: u32,
+    /// Neither host knew, until the source reached the target again, or a user decided.
+    in_doubt: u32,
+}
+
+/// Moves a guest over a connection that breaks at the frame after so many in a direction. The source reaches the target
+/// again, or a user decides.
+fn break_at(
+    graph: &Graph,
+    program: &Program,
+    (end, frames): (usize, usize),
+    resolution: Option<Resolution>,
+    fates: &mut Fates,
+) -> bool {
+    let guest = start_in(program, unlimited(), graph.context(false));
+    let traffic = Traffic::begin(graph, Duration::from_millis(2));
+    let (ours, theirs, cut) = channel::pair();
+    cut.after(end, frames);
+    let arrivals = Arrivals::default();
+    let (migrated, target, was_in_doubt) = thread::scope(|scope| {
+        let expected = scope.spawn(|| {
+            let arrival = arrivals.greet(theirs).ok().flatten()?;
+            let options = GuestOptions { manifest: Some(unlimited()), ..GuestOptions::default() };
+            let guest = Guest::arriving(program, arrival, graph.context(true), options);
+            Some(run_on_thread(guest.expect("it is accepted")))
+        });
+        let (resolve, resolutions) = mpsc::channel();
+        let mut was_in_doubt = false;
+        let mut reconnect = || {
+            // A user decides if the hosts do not reach each other.
+            if resolution.is_some() {
+                return Err("there is no other way".to_owned());
+            }
+            let (ours, theirs, _) = channel::pair();
+            scope.spawn(|| _ = arrivals.greet(theirs));
+            Ok(ours)
+        };
+        let mut report_doubt = |_: &str| {
+            was_in_doubt = true;
+            if let Some(resolution) = resolution {
+                // At the target first, as the documentation says: one that has committed itself is in no doubt.
+                let is_decided = arrivals.resolve(&format!("{}/adder", graph.namespace), resolution);
+                let decided = if is_decided { resolution } else { Resolution::Target };
+                resolve.send(decided).expect("it is decided");
+            }
+        };
+        let mut reach =
+            Reach { reconnect: &mut reconnect, resolutions: &resolutions, report_doubt: &mut report_doubt };
+        let migrated = migrate(&guest.control, ours, MigrationOptions::default(), &mut reach);
+        (migrated, expected.join().expect("the target does not panic"), was_in_doubt)
+    });
+    fates.in_doubt += u32::from(was_in_doubt);
+    thread::sleep(Duration::from_millis(50));
+    traffic.end();
+    let is_here = migrated.is_ok();
+    if is_here {
+        fates.moved += 1;
+        assert_eq!(guest.end().unwrap(), Ended::HandedOver);
+        let target = target.expect("it has come");
+        target.control.shutdown();
+        assert_eq!(target.end().unwrap(), Ended::Returned, "frame {frames} of end {end}");
+    } else {
+        fates.stayed += 1;
+        // One that was prepared, and has not learned that it is not needed, waits for a user.
+        arrivals.resolve(&format!("{}/adder", graph.namespace), Resolution::Source);
+        if let Some(target) = target {
+            assert_eq!(target.end().unwrap(), Ended::NotCome, "frame {frames} of end {end}");
+        }
+        guest.control.shutdown();
+        assert_eq!(guest.end().unwrap(), Ended::Returned);
+    }
+    is_here
+}
+
+#[test]
+fn node_goes_on_at_one_host_wherever_the_connection_breaks() {
+    let (graph, program) = (Graph::new(Graphs::Ros2), program_for(Target::host(), ADDER));
+    let mut fates = Fates::default();
+    for end in [0, 1] {
+        // Until the migration ends before the connection breaks.
+        for frames in 0..40 {
+            if break_at(&graph, &program, (end, frames), None, &mut fates) && frames > 12 {
+                break;
+            }
+        }
+    }
+    eprintln!("{fates:?}");
+    assert!(fates.stayed > 4 && fates.moved > 2 && fates.in_doubt > 0, "{fates:?}");
+}
+
+#[test]
+fn user_decides_when_the_hosts_do_not_reach_each_other() {
+    let (graph, program) = (Graph::new(Graphs::Ros2), program_for(Target::host(), ADDER));
+    for resolution in [Resolution::Source, Resolution::Target] {
+        let mut fates = Fates::default();
+        // The commitment is among the last frames of the source, and its answer among those of the target.
+        for (end, frames) in (0..14).map(|frames| (0, frames)).chain((0..8).map(|frames| (1, frames))) {
+            break_at(&graph, &program, (end, frames), Some(resolution), &mut fates);
+        }
+        eprintln!("{resolution:?}: {fates:?}");
+        assert!(fates.in_doubt > 0, "{fates:?}");
+    }
 }

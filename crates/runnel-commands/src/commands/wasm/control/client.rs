@@ -126,12 +126,13 @@ impl HostProcess {
     /// Why it goes on here, or why that is not known.
     pub fn migrate(&self, node: &str, to: &str) -> Result<Moved, CliError> {
         let failed = |error: io::Error| CliError::failed(format!("the process of the node: {error}"));
-        let (answer, _) = self.ask_for(&Request::Migrate { to: to.to_owned() }, MOVE_TIMEOUT).map_err(failed)?;
+        let (answer, _) =
+            self.ask_for(&Request::Migrate { to: to.to_owned() }, MOVE_TIMEOUT).map_err(failed)?;
         match answer {
             Answer::Moved(moved) => Ok(moved),
             Answer::InDoubt(why) => Err(CliError::failed(format!(
                 "it is not known whether {node} goes on here or at {to}: {why}. Both hosts hold it until they reach each \
-                 other, or you decide on both. Try: runnel migrate {node} --resolve source"
+                 other, or you decide: first there, then here. Try there: runnel migrate {node} --resolve source"
             ))),
             Answer::Refused(why) => Err(CliError::failed(format!("{node} goes on here: {why}"))),
             _ => Err(failed(ErrorKind::InvalidData.into())),
