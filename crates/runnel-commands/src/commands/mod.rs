@@ -17,6 +17,8 @@ mod log;
 mod master;
 pub mod node;
 mod param;
+#[cfg(feature = "wasm")]
+mod place;
 mod ros1;
 mod ros1_only;
 mod ros2;
@@ -99,6 +101,8 @@ pub enum Command {
     #[cfg(feature = "wasm")]
     #[command(subcommand)]
     Wasm(wasm::Command),
+    #[cfg(feature = "wasm")]
+    Place(place::Args),
     #[command(subcommand)]
     Ros1(ros1::Command),
     #[command(subcommand)]
@@ -161,6 +165,8 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Bag(command) => bag::run(command, cli),
         #[cfg(feature = "wasm")]
         Command::Wasm(command) => wasm::run(&command, cli),
+        #[cfg(feature = "wasm")]
+        Command::Place(args) => place::run(&args, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),
