@@ -168,12 +168,15 @@ impl Scene<'_> {
 
     /// Whether all conditions hold. `None` if that is not known.
     fn holds(&self, conditions: &Conditions) -> Option<bool> {
-        let each = conditions.0.iter().map(|condition| self.evaluate(condition).holds);
-        each.fold(Some(true), |all, one| match (all, one) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (None, _) | (_, None) => None,
-            (Some(true), Some(true)) => Some(true),
-        })
+        let mut all = Some(true);
+        for condition in &conditions.0 {
+            match self.evaluate(condition).holds {
+                Some(true) => {}
+                Some(false) => return Some(false),
+                None => all = None,
+            }
+        }
+        all
     }
 
     /// The conditions with the measured values.
