@@ -52,6 +52,8 @@ mod tls_socket;
 mod trusted_hosts;
 mod verifier;
 
+use std::time::Duration;
+
 pub use connection::{Link, Peer};
 pub use error::{FileError, LinkError};
 pub use fingerprint::{Fingerprint, FingerprintError};
@@ -60,3 +62,6 @@ pub use identity::Identity;
 pub use listener::Listener;
 pub use options::LinkOptions;
 pub use trusted_hosts::{TrustedHost, TrustedHosts};
+
+/// Longer than any wait, and short enough to be added to the time.
+const FOREVER: Duration = Duration::from_secs(1 << 32);

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(window.quality(at), None);
         window.add(None);
         assert_eq!(window.quality(at), Some(Quality { round_trip: None, loss: 1.0, at }));
-        for milliseconds in [900, 900, 900, 1, 5, 2, 400, 4] {
+        for milliseconds in [900, 900, 900, 1, 4, 2, 400, 5] {
             window.add(Some(Duration::from_millis(milliseconds)));
         }
         let Quality { round_trip, loss, .. } = window.quality(at).unwrap();
