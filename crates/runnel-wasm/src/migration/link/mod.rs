@@ -4,7 +4,7 @@
 //! [`Fingerprint`] of that certificate, as those of ssh do: there is no authority that signs certificates. Two hosts connect
 //! only if each has the other one among its [`TrustedHosts`].
 //!
-//! A [`Link`] is TLS 1.3 over TCP. Both hosts send [frames](frames) at any time. Each link has a thread that owns its socket.
+//! A [`Link`] is TLS 1.3 over TCP. Both hosts send frames at any time. Each link has a thread that owns its socket.
 //!
 //! | Module | Holds |
 //! |---|---|
