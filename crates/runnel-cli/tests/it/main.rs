@@ -15,6 +15,7 @@ mod demo;
 mod doctor_ros2;
 mod misspelt;
 mod peer_text;
+mod place;
 mod ros1_only;
 mod ros2_front;
 mod wasm;

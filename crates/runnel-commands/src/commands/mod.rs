@@ -19,6 +19,8 @@ mod master;
 mod migrate;
 pub mod node;
 mod param;
+#[cfg(feature = "wasm")]
+mod place;
 mod ros1;
 mod ros1_only;
 mod ros2;
@@ -103,6 +105,8 @@ pub enum Command {
     Wasm(wasm::Command),
     #[cfg(feature = "wasm")]
     Migrate(migrate::Args),
+    #[cfg(feature = "wasm")]
+    Place(place::Args),
     #[command(subcommand)]
     Ros1(ros1::Command),
     #[command(subcommand)]
@@ -167,6 +171,8 @@ pub fn run(command: Command, cli: &CliContext) -> Result<(), CliError> {
         Command::Wasm(command) => wasm::run(&command, cli),
         #[cfg(feature = "wasm")]
         Command::Migrate(args) => migrate::run(&args, cli),
+        #[cfg(feature = "wasm")]
+        Command::Place(args) => place::run(&args, cli),
         Command::Bridge(args) => bridge::run(args, cli),
         Command::Doctor(args) => doctor::run(&args, cli),
         Command::Log(args) => log::run(args, cli),

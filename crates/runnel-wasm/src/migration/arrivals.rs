@@ -9,6 +9,7 @@ use super::arrival::Arrival;
 use super::channel::SharedChannel;
 use super::fate::Fate;
 use super::message::{Greeting, MigrationId, Offer, ToSource, VERSION};
+use super::request::MoveRequest;
 use super::source::Resolution;
 
 /// How long a source may take for its first message.
@@ -20,6 +21,16 @@ const MOST: usize = 1000;
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Arrivals(Mutex<Known>);
+
+/// What another host wants.
+pub enum Greeted {
+    /// A node is to come from it.
+    Arrival(Box<Arrival>),
+    /// A node is to move from here.
+    Request(MoveRequest),
+    /// Nothing more.
+    Nothing,
+}
 
 #[derive(Default)]
 struct Known {
@@ -36,16 +47,16 @@ struct Migration {
 }
 
 impl Arrivals {
-    /// Takes the channel of a source. Returns a node that is to come.
+    /// Takes the channel of another host. Returns what that wants.
     ///
     /// # Errors
     /// What is wrong with the source.
-    pub fn greet(&self, channel: SharedChannel) -> Result<Option<Arrival>, String> {
+    pub fn greet(&self, channel: SharedChannel) -> Result<Greeted, String> {
         let greeting: Option<Greeting> = channel.receive(GREETING)?;
         let greeting = greeting.ok_or_else(|| format!("it says nothing for {GREETING:?}"))?;
         let version = match &greeting {
             Greeting::Offer(offer) => offer.version,
-            Greeting::Return { version, .. } => *version,
+            Greeting::Return { version, .. } | Greeting::Request { version, .. } => *version,
         };
         if version != VERSION {
             let why = format!("version {version} of the protocol: this host has {VERSION}");
@@ -53,11 +64,12 @@ impl Arrivals {
             return Err(why);
         }
         match greeting {
-            Greeting::Offer(offer) => Ok(Some(self.expect(*offer, channel))),
+            Greeting::Offer(offer) => Ok(Greeted::Arrival(Box::new(self.expect(*offer, channel)))),
             Greeting::Return { migration, is_aborted, .. } => {
                 self.take_back(migration, is_aborted, channel);
-                Ok(None)
+                Ok(Greeted::Nothing)
             }
+            Greeting::Request { node, to, .. } => Ok(Greeted::Request(MoveRequest { node, to, channel })),
         }
     }
 

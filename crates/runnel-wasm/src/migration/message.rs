@@ -19,6 +19,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::joining::Publisher;
+use super::source::Migrated;
 use crate::checkpoint::{Page, State, bounded};
 use crate::host::{Event, RequestName};
 use crate::program::ModuleHash;
@@ -44,6 +45,27 @@ pub enum Greeting {
         /// The node has gone on at the source: the target is to forget it.
         is_aborted: bool,
     },
+    /// A host asks this one to move a node that runs here, or only whether it does.
+    Request {
+        version: u32,
+        node: String,
+        to: Option<String>,
+    },
+}
+
+/// What a host answers that was asked to move a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MoveAnswer {
+    /// It has moved.
+    Moved(Migrated),
+    /// It runs there: the answer to the question whether it does.
+    Here,
+    /// The host has no such node.
+    NotHere,
+    /// It goes on there.
+    Refused(String),
+    /// It is not known where it goes on.
+    InDoubt(String),
 }
 
 /// A node that is to move.

@@ -5,6 +5,8 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::channel::SharedChannel;
 use super::hand_over::HandOver;
 use super::message::{Greeting, MigrationId, Offer, PAGES_AT_ONCE, ToSource, ToTarget, VERSION};
@@ -54,7 +56,7 @@ pub enum Resolution {
 }
 
 /// How a migration went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migrated {
     /// Bytes of the memory's pages, compressed, that were sent while the node ran.
     pub copied: usize,
@@ -343,7 +345,7 @@ impl Source<'_> {
         let _ = channel.send(&Greeting::Return { version, migration, is_aborted: true });
     }
 
-    fn send(&self, message: &impl serde::Serialize) -> Result<(), MigrationError> {
+    fn send(&self, message: &impl Serialize) -> Result<(), MigrationError> {
         self.channel.send(message).map_err(MigrationError::Broken)
     }
 

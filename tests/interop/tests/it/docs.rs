@@ -347,6 +347,11 @@ fn wasm_page_blocks_work() {
 }
 
 #[test]
+fn placement_page_blocks_work() {
+    Reader::new("docs/placement.md").read();
+}
+
+#[test]
 fn tutorial_blocks_work() {
     Reader::new("docs/tutorial.md").read();
 }
@@ -399,6 +404,7 @@ fn every_document_block_is_run() {
         "logging.md",
         "nodes.md",
         "parameters.md",
+        "placement.md",
         "tf.md",
         "time.md",
         "udpros.md",

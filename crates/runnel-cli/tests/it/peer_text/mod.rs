@@ -85,6 +85,7 @@ const LINES: &[(&str, &[&str])] = &[
     ("ros2 bag list", &[]),
     ("ros2 bag play", &[]),
     ("ros2 bag reindex", &[]),
+    ("place", &[]),
     ("wasm certificate", &[]),
     ("wasm checkpoint", &[]),
     ("wasm compile", &[]),

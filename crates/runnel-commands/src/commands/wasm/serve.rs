@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use clap::ValueHint;
 use runnel::{Context, ContextOptions, Graphs};
-use runnel_wasm::migration::link::{Identity, Link, LinkOptions, Listener, TrustedHosts, default_folder};
-use runnel_wasm::migration::{Arrival, Arrivals, SharedChannel};
-use runnel_wasm::{Ended, Guest, GuestControl, Program};
+use runnel_wasm::migration::link::{Identity, LinkOptions, Listener, TrustedHosts, default_folder};
+use runnel_wasm::migration::{Arrival, Arrivals, Greeted, MoveAnswer, MoveRequest, SharedChannel};
+use runnel_wasm::{Ended, Guest, Program};
 use serde_json::json;
 
 use super::control::{self, Hosted};
@@ -81,21 +81,26 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
     while context.ok() {
         let accepted = listener.accept(STEP).map_err(CliError::failed)?;
         guests.retain(|guest| !guest.thread.is_finished());
-        if let Some(link) = accepted {
-            match greet(link, &arrivals, &served, (args, cli)) {
-                Ok(guest) => guests.extend(guest),
-                Err(why) => print_error(&why),
-            }
+        let Some(link) = accepted else { continue };
+        let from = link.peer().to_string();
+        match arrivals.greet(SharedChannel::new(link)) {
+            Ok(Greeted::Arrival(arrival)) => match host(*arrival, &from, (&served, &arrivals), (args, cli)) {
+                Ok(guest) => guests.push(guest),
+                Err(why) => print_error(&format!("{from}: {why}")),
+            },
+            Ok(Greeted::Request(request)) => move_on(request, &guests),
+            Ok(Greeted::Nothing) => {}
+            Err(why) => print_error(&format!("{from}: {why}")),
         }
     }
-    guests.iter().for_each(|guest| guest.control.shutdown());
+    guests.iter().for_each(|guest| guest.hosted.control.shutdown());
     guests.into_iter().for_each(Hosting::end);
     Ok(())
 }
 
 /// A node that is here, or on its way.
 struct Hosting {
-    control: GuestControl,
+    hosted: Hosted,
     thread: JoinHandle<()>,
 }
 
@@ -104,35 +109,45 @@ impl Hosting {
         let until = std::time::Instant::now() + END;
         while !self.thread.is_finished() {
             if std::time::Instant::now() > until {
-                self.control.stop();
+                self.hosted.control.stop();
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// Takes what another host has to say. Returns a node that comes.
-fn greet(
-    link: Link,
-    arrivals: &Arc<Arrivals>,
-    served: &[Served],
+/// Moves a node on, as another host asks.
+fn move_on(request: MoveRequest, guests: &[Hosting]) {
+    let has = |guest: &&Hosting| guest.hosted.control.node_names().iter().any(|name| name == request.node());
+    let Some(hosted) = guests.iter().find(has).map(|guest| guest.hosted.clone()) else {
+        return request.answer(&MoveAnswer::NotHere);
+    };
+    thread::spawn(move || {
+        let Some(to) = request.to() else { return request.answer(&MoveAnswer::Here) };
+        let moved = hosted.migrate(to, |why| request.answer(&MoveAnswer::InDoubt(why.to_owned())));
+        request.answer(&moved.map_or_else(|error| MoveAnswer::Refused(error.to_string()), MoveAnswer::Moved));
+    });
+}
+
+/// Takes a node that comes from another host.
+fn host(
+    arrival: Arrival,
+    from: &str,
+    (served, arrivals): (&[Served], &Arc<Arrivals>),
     (args, cli): (&Args, &CliContext),
-) -> Result<Option<Hosting>, String> {
-    let from = link.peer().to_string();
-    let named = |why: String| format!("{from}: {why}");
-    let Some(arrival) = arrivals.greet(SharedChannel::new(link)).map_err(named)? else { return Ok(None) };
+) -> Result<Hosting, String> {
     let nodes = listed(arrival.nodes(), 5);
     let of_module = |served: &&Served| served.program.hash() == arrival.module();
     let Some(served) = served.iter().find(of_module) else {
         let why = format!("it does not serve the module {} from which {nodes} runs", arrival.module());
         arrival.refuse(&why);
-        return Err(named(why));
+        return Err(why);
     };
-    let guest = guest(arrival, served, (args, cli)).map_err(|error| named(format!("{nodes}: {error}")))?;
+    let guest = guest(arrival, served, (args, cli)).map_err(|error| format!("{nodes}: {error}"))?;
     let hosted = Hosted::arriving(guest.control(), arrivals);
-    let (control, output) = (guest.control(), cli.output);
+    let (control, output, from) = (hosted.clone(), cli.output, from.to_owned());
     let thread = thread::spawn(move || {
-        let socket = control::serve(hosted);
+        let socket = control::serve(control);
         if let Err(error) = &socket {
             print_error(&format!("{nodes} cannot be moved on by other processes: {error}"));
         }
@@ -143,7 +158,7 @@ fn greet(
             Err(error) => print_error(&format!("{nodes}: {error}")),
         }
     });
-    Ok(Some(Hosting { control, thread }))
+    Ok(Hosting { hosted, thread })
 }
 
 fn guest(arrival: Arrival, served: &Served, (args, cli): (&Args, &CliContext)) -> Result<Guest, CliError> {

@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["fingerprint", "remove"])]
     list: bool,
 
-    /// Trust this host no more
+    /// Stop trusting this host
     #[arg(long, value_name = "NAME|FINGERPRINT", conflicts_with = "fingerprint")]
     remove: Option<String>,
 }

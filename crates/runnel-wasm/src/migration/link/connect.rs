@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use runnel_io::lookup::{Family, resolve_immediately, resolve_in_background};
 use runnel_io::{Events, Interest, Reactor, Stream, Token};
 
-use super::LinkError;
 use super::handshake::{Credentials, Established, Handshake, Progress};
+use super::{FOREVER, LinkError};
 
 const SOCKET: Token = Token(0);
 
@@ -23,7 +23,7 @@ pub fn connect(
     timeout: Duration,
 ) -> Result<Established, LinkError> {
     let failed = |why: String| LinkError::Unreachable { address: address.to_owned(), why };
-    let deadline = Deadline { at: Instant::now() + timeout, timeout };
+    let deadline = Deadline { at: Instant::now() + timeout.min(FOREVER), timeout };
     let resolved = resolve(address, deadline).map_err(failed)?;
     let (stream, reactor) = open(resolved, deadline).map_err(|error| failed(error.to_string()))?;
     let mut handshake = Handshake::client(stream, resolved, credentials)?;

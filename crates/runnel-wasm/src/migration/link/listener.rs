@@ -116,6 +116,16 @@ struct Handshakes {
 struct Pending {
     handshake: Handshake,
     until: Instant,
+    /// Nothing was received yet.
+    is_new: bool,
+}
+
+impl Pending {
+    /// Whether it was closed without a byte, as by `runnel place`, which measures how long a connection takes.
+    fn is_probe(&self) -> bool {
+        let stream = self.handshake.socket().stream();
+        self.is_new && stream.is_ended_by_peer() && stream.waiting().is_ok_and(|bytes| bytes == 0)
+    }
 }
 
 impl Handshakes {
@@ -164,7 +174,7 @@ impl Handshakes {
         self.last_token += 1;
         let until = Instant::now() + self.options.handshake_timeout;
         match self.reactor.add(handshake.socket().stream(), Token(self.last_token), Interest::Read) {
-            Ok(()) => _ = self.pending.insert(self.last_token, Pending { handshake, until }),
+            Ok(()) => _ = self.pending.insert(self.last_token, Pending { handshake, until, is_new: true }),
             Err(error) => {
                 self.log(&LinkError::Handshake { address: handshake.address(), why: error.to_string() });
             }
@@ -172,13 +182,14 @@ impl Handshakes {
     }
 
     fn advance(&mut self, token: u64) {
-        let Some(Pending { handshake, until }) = self.pending.remove(&token) else { return };
+        let Some(pending) = self.pending.remove(&token).filter(|pending| !pending.is_probe()) else { return };
+        let Pending { handshake, until, .. } = pending;
         let address = handshake.address();
         match handshake.advance() {
             Ok(Progress::Pending(handshake)) => {
                 let socket = handshake.socket();
                 match self.reactor.modify(socket.stream(), Token(token), socket.interest(true)) {
-                    Ok(()) => _ = self.pending.insert(token, Pending { handshake, until }),
+                    Ok(()) => _ = self.pending.insert(token, Pending { handshake, until, is_new: false }),
                     Err(error) => self.log(&LinkError::Handshake { address, why: error.to_string() }),
                 }
             }

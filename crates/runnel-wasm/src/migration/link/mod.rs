@@ -4,7 +4,7 @@
 //! [`Fingerprint`] of that certificate, as those of ssh do: there is no authority that signs certificates. Two hosts connect
 //! only if each has the other one among its [`TrustedHosts`].
 //!
-//! A [`Link`] is TLS 1.3 over TCP. Both hosts send [frames](frames) at any time. Each link has a thread that owns its socket.
+//! A [`Link`] is TLS 1.3 over TCP. Both hosts send frames at any time. Each link has a thread that owns its socket.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -54,6 +54,8 @@ mod tls_socket;
 mod trusted_hosts;
 mod verifier;
 
+use std::time::Duration;
+
 pub use connection::{Link, Peer};
 pub use error::{FileError, LinkError};
 pub use fingerprint::{Fingerprint, FingerprintError};
@@ -62,3 +64,6 @@ pub use identity::Identity;
 pub use listener::Listener;
 pub use options::LinkOptions;
 pub use trusted_hosts::{TrustedHost, TrustedHosts};
+
+/// Longer than any wait, and short enough to be added to the time.
+const FOREVER: Duration = Duration::from_secs(1 << 32);

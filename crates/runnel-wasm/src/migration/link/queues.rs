@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use runnel_io::Waker;
 
-use super::LinkError;
+use super::{FOREVER, LinkError};
 
 /// Called when a frame has arrived, or the link has ended.
 pub type OnReceived = Box<dyn Fn() + Send>;
@@ -92,7 +92,7 @@ impl Queues {
 
     /// The next received frame. Those that arrived before the link ended come before its end.
     pub fn pop(&self, timeout: Duration) -> Result<Option<Vec<u8>>, LinkError> {
-        let until = Instant::now() + timeout;
+        let until = Instant::now() + timeout.min(FOREVER);
         let mut state = self.lock();
         loop {
             if let Some(frame) = state.incoming.pop() {

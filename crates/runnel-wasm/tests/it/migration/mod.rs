@@ -10,7 +10,8 @@ use std::time::Duration;
 use runnel::msgs::std_msgs::msg::Int32;
 use runnel::{Context, ContextOptions, Graphs, MasterOptions};
 use runnel_wasm::migration::{
-    Arrivals, Migrated, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
+    Arrival, Arrivals, Greeted, Migrated, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel,
+    migrate,
 };
 use runnel_wasm::program::Target;
 use runnel_wasm::{Ended, Guest, GuestOptions, Program};
@@ -128,9 +129,17 @@ impl Traffic {
     }
 }
 
+/// A node that is offered.
+fn greeted(arrivals: &Arrivals, channel: SharedChannel) -> Option<Arrival> {
+    match arrivals.greet(channel) {
+        Ok(Greeted::Arrival(arrival)) => Some(*arrival),
+        _ => None,
+    }
+}
+
 /// A host that accepts a guest.
 fn accept(program: &Program, arrivals: &Arrivals, channel: SharedChannel, graph: &Graph) -> Running {
-    let arrival = arrivals.greet(channel).expect("it is an offer").expect("of a node");
+    let arrival = greeted(arrivals, channel).expect("it is an offer");
     let options = GuestOptions { manifest: Some(unlimited()), ..GuestOptions::default() };
     run_on_thread(Guest::arriving(program, arrival, graph.context(true), options).expect("it is accepted"))
 }
@@ -221,7 +230,7 @@ fn break_at(
     let arrivals = Arrivals::default();
     let (migrated, target, was_in_doubt) = thread::scope(|scope| {
         let expected = scope.spawn(|| {
-            let arrival = arrivals.greet(theirs).ok().flatten()?;
+            let arrival = greeted(&arrivals, theirs)?;
             let options = GuestOptions { manifest: Some(unlimited()), ..GuestOptions::default() };
             let guest = Guest::arriving(program, arrival, graph.context(true), options);
             Some(run_on_thread(guest.expect("it is accepted")))

@@ -6,7 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Answer, ENDED, KEPT, Moved, Request, Side, folders};
+use runnel_wasm::migration::MoveAnswer;
+
+use super::{Answer, ENDED, KEPT, Request, Side, folders};
 use crate::error::CliError;
 
 /// How long a process may take for its answer.
@@ -28,6 +30,17 @@ pub struct HostProcess {
 /// # Errors
 /// If there is none, or more than one.
 pub fn find(node: &str) -> Result<HostProcess, CliError> {
+    let (found, all) = search(node);
+    named(node, found, all)
+}
+
+/// Whether a process of this user hosts such a node.
+pub fn is_here(node: &str) -> bool {
+    !search(node).0.is_empty()
+}
+
+/// The processes that host a node of this name, and the names of all nodes.
+fn search(node: &str) -> (Vec<HostProcess>, Vec<String>) {
     let mut all = Vec::new();
     let mut found = Vec::new();
     for socket in sockets() {
@@ -39,6 +52,10 @@ pub fn find(node: &str) -> Result<HostProcess, CliError> {
         all.extend(names);
     }
     all.sort();
+    (found, all)
+}
+
+fn named(node: &str, mut found: Vec<HostProcess>, all: Vec<String>) -> Result<HostProcess, CliError> {
     match (found.len(), found.pop()) {
         (1, Some(process)) => Ok(process),
         (0, _) if all.is_empty() => Err(CliError::failed(format!(
@@ -123,18 +140,13 @@ impl HostProcess {
     /// Moves the node to the host at this address.
     ///
     /// # Errors
-    /// Why it goes on here, or why that is not known.
-    pub fn migrate(&self, node: &str, to: &str) -> Result<Moved, CliError> {
+    /// If the process does not answer.
+    pub fn migrate(&self, to: &str) -> Result<MoveAnswer, CliError> {
         let failed = |error: io::Error| CliError::failed(format!("the process of the node: {error}"));
-        let (answer, _) =
-            self.ask_for(&Request::Migrate { to: to.to_owned() }, MOVE_TIMEOUT).map_err(failed)?;
-        match answer {
-            Answer::Moved(moved) => Ok(moved),
-            Answer::InDoubt(why) => Err(CliError::failed(format!(
-                "it is not known whether {node} goes on here or at {to}: {why}. Both hosts hold it until they reach each \
-                 other, or you decide: first there, then here. Try there: runnel migrate {node} --resolve source"
-            ))),
-            Answer::Refused(why) => Err(CliError::failed(format!("{node} goes on here: {why}"))),
+        match self.ask_for(&Request::Migrate { to: to.to_owned() }, MOVE_TIMEOUT).map_err(failed)?.0 {
+            Answer::Moved(moved) => Ok(MoveAnswer::Moved(moved)),
+            Answer::InDoubt(why) => Ok(MoveAnswer::InDoubt(why)),
+            Answer::Refused(why) => Ok(MoveAnswer::Refused(why)),
             _ => Err(failed(ErrorKind::InvalidData.into())),
         }
     }

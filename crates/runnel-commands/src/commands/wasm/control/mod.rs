@@ -11,11 +11,12 @@ mod timed_stream;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use runnel_wasm::migration::Migrated;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-pub use client::{find, resolve};
-pub use moving::Hosted;
+pub use client::{find, is_here, resolve};
+pub use moving::{Hosted, connect};
 pub use server::serve;
 
 use super::private_folder::{self, Others};
@@ -44,17 +45,6 @@ pub enum Side {
     Target,
 }
 
-/// How a node has moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    /// Bytes that were sent while the node ran.
-    pub copied: usize,
-    /// Bytes that were sent while it was suspended.
-    pub copied_suspended: usize,
-    /// Microseconds from its suspension until the target was committed.
-    pub suspended: u64,
-}
-
 /// The head of an answer.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,7 +52,7 @@ enum Answer {
     Nodes(Vec<String>),
     /// So many bytes of a checkpoint follow.
     Checkpoint(u64),
-    Moved(Moved),
+    Moved(Migrated),
     /// It is not known where the node goes on, and why.
     InDoubt(String),
     /// Whether the process had such a node.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use runnel_wasm::GuestControl;
 use runnel_wasm::migration::link::{Identity, Link, TrustedHosts, default_folder};
 use runnel_wasm::migration::{
-    Arrivals, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
+    Arrivals, Migrated, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
 };
 
-use super::{Answer, Moved, Side};
+use super::Side;
 
 /// How long connecting to a host may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -36,14 +36,10 @@ impl Hosted {
     }
 
     /// Moves the node. `report_doubt` is called if it is not known where it goes on; this returns when it is.
-    pub(super) fn migrate(&self, to: &str, report_doubt: impl FnMut(&str)) -> Answer {
-        match self.try_migrate(to, report_doubt) {
-            Ok(moved) => Answer::Moved(moved),
-            Err(error) => Answer::Refused(error.to_string()),
-        }
-    }
-
-    fn try_migrate(&self, to: &str, mut report_doubt: impl FnMut(&str)) -> Result<Moved, MigrationError> {
+    ///
+    /// # Errors
+    /// Why it goes on here.
+    pub fn migrate(&self, to: &str, mut report_doubt: impl FnMut(&str)) -> Result<Migrated, MigrationError> {
         let mut connect = || connect(to);
         let channel = connect().map_err(MigrationError::Node)?;
         let (resolve, resolutions) = mpsc::channel();
@@ -55,12 +51,7 @@ impl Hosted {
             Reach { reconnect: &mut connect, resolutions: &resolutions, report_doubt: &mut doubt };
         let migrated = migrate(&self.control, channel, MigrationOptions::default(), &mut reach);
         *self.doubt() = None;
-        let migrated = migrated?;
-        Ok(Moved {
-            copied: migrated.copied,
-            copied_suspended: migrated.copied_suspended + migrated.state,
-            suspended: u64::try_from(migrated.suspended.as_micros()).unwrap_or(u64::MAX),
-        })
+        migrated
     }
 
     /// Decides where a node goes on. False if that is not in doubt here.
@@ -80,7 +71,11 @@ impl Hosted {
     }
 }
 
-fn connect(to: &str) -> Result<SharedChannel, String> {
+/// Connects to a host that serves nodes.
+///
+/// # Errors
+/// Why there is no connection.
+pub fn connect(to: &str) -> Result<SharedChannel, String> {
     let folder = default_folder().map_err(|error| error.to_string())?;
     let identity = Identity::load_or_create(&folder).map_err(|error| error.to_string())?;
     let link = Link::connect(to, &identity, &TrustedHosts::in_folder(&folder), CONNECT);

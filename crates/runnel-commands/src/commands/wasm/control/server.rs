@@ -105,8 +105,8 @@ fn answer(hosted: &Hosted, answering: &Mutex<()>, client: &UnixStream) -> io::Re
         Ok(Request::Migrate { to }) => {
             let _alone = alone();
             // A client that is gone does not end the move.
-            let answer = hosted.migrate(&to, |why| _ = reply(&Answer::InDoubt(why.to_owned())));
-            reply(&answer)
+            let moved = hosted.migrate(&to, |why| _ = reply(&Answer::InDoubt(why.to_owned())));
+            reply(&moved.map_or_else(|error| Answer::Refused(error.to_string()), Answer::Moved))
         }
         Ok(Request::Resolve { node, side }) => reply(&Answer::Resolved(hosted.resolve(&node, side))),
         Err(error) => reply(&Answer::Refused(format!("the request is not valid: {error}"))),

@@ -47,7 +47,7 @@ fn frame_of_the_longest_length_arrives() {
         "{refused}"
     );
     robot.send(vec![1]).unwrap();
-    assert_eq!(station.receive(TIMEOUT).unwrap(), Some(vec![1]), "the link goes on");
+    assert_eq!(station.receive(Duration::MAX).unwrap(), Some(vec![1]), "the link goes on");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn sender_waits_for_a_slow_receiver_within_limits() {
     let options = LinkOptions {
         queue: 1 << 20,
         send_timeout: Duration::from_millis(200),
-        silence: Duration::from_millis(400),
+        silence: Duration::from_millis(1500),
         keep_alive: Duration::from_millis(100),
         ..LinkOptions::default()
     };
@@ -138,7 +138,7 @@ fn sender_waits_for_a_slow_receiver_within_limits() {
     };
     assert!(matches!(refused, LinkError::Backlog { queued: 900_000..=1_048_576, .. }), "{refused}");
     // Neither side takes the other one for dead: this is longer than their silence.
-    assert!(matches!(robot.receive(Duration::from_millis(900)), Ok(None)));
+    assert!(matches!(robot.receive(Duration::from_millis(2500)), Ok(None)));
     for number in 0..sent {
         assert_eq!(station.receive(TIMEOUT).unwrap().map(|frame| frame[0]), Some(number as u8));
     }
@@ -150,7 +150,7 @@ fn sender_waits_for_a_slow_receiver_within_limits() {
 fn round_trip_is_measured_on_an_idle_link() {
     let options = LinkOptions {
         keep_alive: Duration::from_millis(20),
-        silence: Duration::from_millis(500),
+        silence: Duration::from_millis(1500),
         ..LinkOptions::default()
     };
     let (robot, station) = linked(&options, &options);
@@ -161,5 +161,5 @@ fn round_trip_is_measured_on_an_idle_link() {
     }
     assert!(robot.round_trip() < Some(TIMEOUT));
     // Keep-alives alone keep it: this is longer than the silence that ends a link.
-    assert_eq!(station.receive(Duration::from_millis(1200)).unwrap(), None);
+    assert_eq!(station.receive(Duration::from_millis(2500)).unwrap(), None);
 }

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::{Host, TIMEOUT, end_of, hosts, linked};
@@ -62,6 +62,46 @@ fn what_is_no_handshake_ends_only_its_connection() {
         wait_for_end(&stranger);
     }
     connect(&robot, &listener);
+}
+
+/// Keeps the lines that are logged.
+struct Log(Mutex<Vec<String>>);
+
+static LOG: Log = Log(Mutex::new(Vec::new()));
+
+impl log::Log for Log {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        self.0.lock().unwrap().push(record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn strangers_are_logged_and_probes_are_not() {
+    log::set_logger(&LOG).expect("no other test has a logger");
+    log::set_max_level(log::LevelFilter::Warn);
+    let (_, station) = hosts();
+    let listener = station.listen(LinkOptions::default());
+    let probe = stranger(listener.address()).local_addr().unwrap();
+    let mut other = stranger(listener.address());
+    other.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    wait_for_end(&other);
+    let of = |address: SocketAddr| {
+        let lines = LOG.0.lock().unwrap();
+        lines.iter().filter(|line| line.starts_with(&format!("{address}: "))).cloned().collect::<Vec<_>>()
+    };
+    let until = Instant::now() + TIMEOUT;
+    while of(other.local_addr().unwrap()).is_empty() {
+        assert!(Instant::now() < until, "the stranger is not logged");
+        std::thread::yield_now();
+    }
+    assert_eq!(of(other.local_addr().unwrap()).len(), 1);
+    assert_eq!(of(probe), [""; 0], "it was before the other one");
 }
 
 #[test]
