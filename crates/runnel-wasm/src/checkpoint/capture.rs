@@ -13,8 +13,8 @@ use crate::program::ModuleHash;
 
 /// The checkpoint of a guest that is suspended.
 pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Result<Checkpoint, String> {
-    let stack = store.data().stack.clone().ok_or("it is not suspended")?;
-    let globals = stack.globals(store);
+    let asyncify = store.data().asyncify.clone().ok_or("it is not suspended")?;
+    let globals = asyncify.globals(store);
     let memory = store.data().memory.ok_or("it has no memory")?;
     let memory = MemoryImage::of(memory.data(&mut *store));
     let host = store.data();
@@ -40,8 +40,8 @@ pub fn capture(store: &mut Store<Host>, module: ModuleHash, at: Suspended) -> Re
         lines: host.console.unfinished().clone(),
         last_error: host.last_error.clone(),
         suspended: at,
-        buffer: stack.buffer(),
-        under_buffer: stack.under_buffer().to_vec(),
+        buffer: asyncify.buffer(),
+        under_buffer: asyncify.under_buffer().to_vec(),
         globals,
     };
     Ok(Checkpoint { module, state, memory })

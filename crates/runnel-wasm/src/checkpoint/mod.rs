@@ -22,7 +22,7 @@ use std::path::Path;
 
 pub use capture::capture;
 pub use image::MemoryImage;
-pub use request::{Decision, PendingCheckpoint, Requests};
+pub use request::{CheckpointRequests, Decision, PendingCheckpoint};
 pub use restore::restore_entities;
 pub use state::State;
 

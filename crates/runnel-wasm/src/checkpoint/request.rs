@@ -9,14 +9,14 @@ use super::Checkpoint;
 use crate::host::Signals;
 
 /// The request that a guest has not answered.
-pub struct Requests {
+pub struct CheckpointRequests {
     signals: Arc<Signals>,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     numbers: AtomicU64,
 }
 
 #[derive(Default)]
-enum State {
+enum RequestState {
     #[default]
     None,
     Waiting(u64, Request),
@@ -66,7 +66,7 @@ impl Request {
     }
 }
 
-impl Requests {
+impl CheckpointRequests {
     pub fn new(signals: &Arc<Signals>) -> Self {
         Self { signals: Arc::clone(signals), state: Mutex::default(), numbers: AtomicU64::new(0) }
     }
@@ -81,9 +81,11 @@ impl Requests {
         let (decide, decision) = mpsc::channel();
         let mut state = self.state();
         match *state {
-            State::Waiting(..) | State::Answered => return Err("another checkpoint of it is in progress"),
-            State::Closed => return Err("it has ended"),
-            State::None => *state = State::Waiting(number, Request { reply, decision }),
+            RequestState::Waiting(..) | RequestState::Answered => {
+                return Err("another checkpoint of it is in progress");
+            }
+            RequestState::Closed => return Err("it has ended"),
+            RequestState::None => *state = RequestState::Waiting(number, Request { reply, decision }),
         }
         self.signals.want_suspension(true);
         Ok(PendingCheckpoint { number, answer, decide })
@@ -93,41 +95,41 @@ impl Requests {
     pub fn take(&self) -> Option<Request> {
         let mut state = self.state();
         match *state {
-            State::Waiting(..) => self.replace(&mut state, State::Answered),
-            State::None | State::Answered | State::Closed => None,
+            RequestState::Waiting(..) => self.replace(&mut state, RequestState::Answered),
+            RequestState::None | RequestState::Answered | RequestState::Closed => None,
         }
     }
 
     /// The guest goes on after its answer.
     pub fn done(&self) {
         let mut state = self.state();
-        if matches!(*state, State::Answered) {
-            self.replace(&mut state, State::None);
+        if matches!(*state, RequestState::Answered) {
+            self.replace(&mut state, RequestState::None);
         }
     }
 
     /// The requester waits no longer. An answer that is being given ends by itself.
     pub fn withdraw(&self, number: u64) {
         let mut state = self.state();
-        if matches!(*state, State::Waiting(waiting, _) if waiting == number) {
-            self.replace(&mut state, State::None);
+        if matches!(*state, RequestState::Waiting(waiting, _) if waiting == number) {
+            self.replace(&mut state, RequestState::None);
         }
     }
 
     /// Refuses the request that waits, and all further ones.
     pub fn close(&self) {
-        self.replace(&mut self.state(), State::Closed);
+        self.replace(&mut self.state(), RequestState::Closed);
     }
 
-    fn replace(&self, state: &mut State, next: State) -> Option<Request> {
+    fn replace(&self, state: &mut RequestState, next: RequestState) -> Option<Request> {
         self.signals.want_suspension(false);
         match std::mem::replace(state, next) {
-            State::Waiting(_, request) => Some(request),
-            State::None | State::Answered | State::Closed => None,
+            RequestState::Waiting(_, request) => Some(request),
+            RequestState::None | RequestState::Answered | RequestState::Closed => None,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

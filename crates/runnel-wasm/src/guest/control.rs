@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use runnel::Context;
 
-use crate::checkpoint::{Checkpoint, Decision, PendingCheckpoint, Requests};
+use crate::checkpoint::{Checkpoint, CheckpointRequests, Decision, PendingCheckpoint};
 use crate::error::GuestError;
 use crate::host::{Signals, Watchdog};
 use crate::program::Engine;
@@ -19,7 +19,7 @@ const REPEAT: Duration = Duration::from_millis(50);
 pub struct GuestControl {
     pub(super) name: String,
     pub(super) signals: Arc<Signals>,
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<CheckpointRequests>,
     pub(super) context: Context,
     pub(super) engine: Engine,
     /// Why there are no checkpoints of it.

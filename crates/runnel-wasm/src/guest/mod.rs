@@ -14,9 +14,9 @@ use runnel::Context;
 use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
-use crate::checkpoint::{Checkpoint, Decision, Requests, capture, restore_entities};
+use crate::checkpoint::{Checkpoint, CheckpointRequests, Decision, capture, restore_entities};
 use crate::error::GuestError;
-use crate::host::{Host, Signals, Stack, Suspended, Suspension, Watchdog, other_function};
+use crate::host::{Asyncify, Host, Signals, Suspended, Suspension, Watchdog, other_function};
 use crate::manifest::Manifest;
 use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
@@ -61,7 +61,7 @@ impl Guest {
         let control = GuestControl {
             name: program.name().to_owned(),
             signals: Arc::clone(&signals),
-            requests: Arc::new(Requests::new(&signals)),
+            requests: Arc::new(CheckpointRequests::new(&signals)),
             context: context.clone(),
             engine: engine.clone(),
             checkpoint_refusal: program.checkpoint_refusal().map(str::to_owned),
@@ -79,9 +79,9 @@ impl Guest {
             let host = store.data_mut();
             let deadline = host.pace.check()?;
             if host.pace.is_suspension_wanted()
-                && let Some(stack) = host.stack.clone()
+                && let Some(asyncify) = host.asyncify.clone()
             {
-                stack.set_stop(&mut store, true)?;
+                asyncify.request_pause(&mut store, true)?;
             }
             Ok(deadline)
         });
@@ -155,8 +155,8 @@ impl Guest {
             Err(error) => return end(&error),
         };
         let memory = instance.get_memory(&mut *store, "memory");
-        let stack = Stack::of(instance, store);
-        (store.data_mut().memory, store.data_mut().stack) = (memory, stack);
+        let asyncify = Asyncify::of(instance, store);
+        (store.data_mut().memory, store.data_mut().asyncify) = (memory, asyncify);
         let start = instance.get_typed_func::<(), ()>(&mut *store, "_start").map_err(|_| {
             let why = "it exports no function _start. Compile it as a program, with a main function";
             GuestError::Program { name: self.name.clone(), why: why.to_owned() }
@@ -200,9 +200,9 @@ impl Guest {
     /// Gives the checkpoint to its requester, which decides what becomes of the guest. It is to be called again if it goes on.
     fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<Decision> {
         let store = &mut self.store;
-        let Some(mut stack) = store.data().stack.clone() else { return Ok(Decision::Resume) };
-        stack.end_unwinding(store)?;
-        store.data_mut().stack = Some(stack);
+        let Some(mut asyncify) = store.data().asyncify.clone() else { return Ok(Decision::Resume) };
+        asyncify.end_unwinding(store)?;
+        store.data_mut().asyncify = Some(asyncify);
         store.data_mut().pace.stand_still();
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
@@ -224,18 +224,18 @@ fn restore_state(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(),
     let Checkpoint { state, memory, .. } = checkpoint;
     let place = store.data().memory.ok_or("the module exports no memory")?;
     memory.restore(place, store)?;
-    let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
-    stack.set_globals(store, &state.globals)?;
-    stack.set_buffer(state.buffer, state.under_buffer.clone());
+    let mut asyncify = store.data().asyncify.clone().ok_or("the module is not compiled for checkpoints")?;
+    asyncify.set_globals(store, &state.globals)?;
+    asyncify.set_buffer(state.buffer, state.under_buffer.clone());
     restore_entities(store.data_mut(), state)?;
-    store.data_mut().stack = Some(stack);
+    store.data_mut().asyncify = Some(asyncify);
     Ok(())
 }
 
 /// Lets the main function lead to where the guest was. Functions of the module do that, so that its limits hold meanwhile.
 fn rewind(store: &mut Store<Host>, at: Suspended) -> wasmtime::Result<()> {
-    match store.data().stack.clone() {
-        Some(stack) => stack.begin_rewinding(store, at),
+    match store.data().asyncify.clone() {
+        Some(asyncify) => asyncify.begin_rewinding(store, at),
         None => Ok(()),
     }
 }

@@ -35,7 +35,7 @@ pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
 pub use received::LastReceived;
 pub use suspension::{
-    GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
+    Asyncify, GlobalValue, Sleep, Suspended, Suspension, Wait, other_function, resume, suspend,
 };
 
 use crate::console::Console;
@@ -55,7 +55,7 @@ pub struct Host {
     pub entities: Entities,
     pub events: Arc<Events>,
     /// Requests that wait for a response, by their number.
-    pub requests: Requests,
+    pub requests: PendingRequests,
     /// Calls without a response.
     pub calls: Calls,
     pub goals: Goals,
@@ -79,7 +79,7 @@ pub struct Host {
     pub parameters: usize,
     has_reached_memory_limit: bool,
     /// Set when the guest has been instantiated, if its module is instrumented for checkpoints.
-    pub stack: Option<Stack>,
+    pub asyncify: Option<Asyncify>,
     pub suspension: Suspension,
     /// Bytes that its memory may have in addition, since the host has reserved them for checkpoints.
     pub buffer_memory: usize,
@@ -101,7 +101,7 @@ const MOST_ELEMENTS: usize = 1 << 16;
 const MOST_TABLES: usize = 4;
 
 /// The requests of clients that the guest has not answered.
-pub type Requests = Arc<Mutex<HashMap<u64, PendingRequest>>>;
+pub type PendingRequests = Arc<Mutex<HashMap<u64, PendingRequest>>>;
 
 /// A request that the guest has not answered.
 pub struct PendingRequest {
@@ -156,7 +156,7 @@ impl Host {
             types: Types::new(library),
             entities: Entities::new(entities),
             events: Arc::new(Events::new(queue)),
-            requests: Requests::default(),
+            requests: PendingRequests::default(),
             calls: Calls::default(),
             goals: Goals::default(),
             last_error: String::new(),
@@ -171,7 +171,7 @@ impl Host {
             lines: LineBudget::default(),
             parameters: 0,
             has_reached_memory_limit: false,
-            stack: None,
+            asyncify: None,
             suspension: Suspension::None,
             buffer_memory: 0,
             manifest,

@@ -91,7 +91,7 @@ pub fn create_client(host: &mut Host, service: &Interface) -> Result<Entity, Ref
     host.check_name(|manifest| &manifest.call, "call", &service.name)?;
     let schema = host.types.service(generation(service.encoding)?, &service.type_name)?;
     let node = host.entities.node(service.node)?;
-    let client = host.pace.pause(|| node.create_dynamic_client(&service.name, &schema))?;
+    let client = host.pace.wait_for_others(|| node.create_dynamic_client(&service.name, &schema))?;
     Ok(Entity::Client(ClientEntity { client, schema }))
 }
 
@@ -157,7 +157,8 @@ pub fn create_service(host: &mut Host, handle: u32, service: &Interface) -> Resu
         }
     };
     let node = host.entities.node(service.node)?;
-    let server = host.pace.pause(|| node.create_dynamic_service(&service.name, &schema, receive))?;
+    let server =
+        host.pace.wait_for_others(|| node.create_dynamic_service(&service.name, &schema, receive))?;
     Ok(Entity::Service { _server: server, schema })
 }
 
