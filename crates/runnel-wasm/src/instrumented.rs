@@ -10,7 +10,7 @@ pub const BUFFER_PAGES: u64 = 32;
 pub const BUFFER: usize = BUFFER_PAGES as usize * PAGE;
 
 /// The global that makes loops call [`PAUSE`] while it is not zero.
-pub const STOP: &str = "runnel:stop";
+pub const PAUSE_FLAG: &str = "runnel:stop";
 
 /// The beginning of the names of the module's own mutable globals, before their numbers.
 pub const GLOBAL: &str = "runnel:global:";

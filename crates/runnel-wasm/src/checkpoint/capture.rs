@@ -64,8 +64,8 @@ pub fn links(host: &Host) -> Vec<(u32, u32)> {
 }
 
 fn state(store: &mut Store<Host>, at: Suspended) -> Result<State, String> {
-    let stack = store.data().stack.clone().ok_or("it is not suspended")?;
-    let globals = stack.globals(store);
+    let asyncify = store.data().asyncify.clone().ok_or("it is not suspended")?;
+    let globals = asyncify.globals(store);
     let host = store.data();
     let sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner);
     let goals = sent.iter().map(|(id, goal)| (*id, goal.client)).collect();
@@ -92,8 +92,8 @@ fn state(store: &mut Store<Host>, at: Suspended) -> Result<State, String> {
         lines: host.console.unfinished().clone(),
         last_error: host.last_error.clone(),
         suspended: at,
-        buffer: stack.buffer(),
-        under_buffer: stack.under_buffer().to_vec(),
+        buffer: asyncify.buffer(),
+        under_buffer: asyncify.under_buffer().to_vec(),
         globals,
     })
 }

@@ -25,7 +25,7 @@ use std::path::Path;
 pub use capture::{capture, links};
 pub use image::{MemoryImage, Page};
 pub use memory_copy::{MemoryCopy, ReceivedPages};
-pub use request::{Captured, Decision, Moment, PendingCheckpoint, Requests, Wanted};
+pub use request::{Captured, CheckpointRequests, Decision, Moment, PendingCheckpoint, Wanted};
 pub use restore::{Restoring, create_entities, restore_acting, restore_entities};
 pub use state::State;
 

@@ -5,21 +5,21 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Checkpoint, MemoryCopy, State as GuestState};
+use super::{Checkpoint, MemoryCopy, State};
 use crate::host::Signals;
 use crate::migration::HandOver;
 
 /// The request that a guest has not answered.
-pub struct Requests {
+pub struct CheckpointRequests {
     signals: Arc<Signals>,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     /// Of a change from `Answered`.
     answered: Condvar,
     numbers: AtomicU64,
 }
 
 #[derive(Default)]
-enum State {
+enum RequestState {
     #[default]
     None,
     Waiting(u64, Request),
@@ -53,7 +53,7 @@ pub enum Captured {
 
 /// A guest at one instant, for a host to which it moves.
 pub struct Moment {
-    pub state: GuestState,
+    pub state: State,
     pub memory: Box<MemoryCopy>,
     /// Goals of others that it executes.
     pub goals: usize,
@@ -102,7 +102,7 @@ impl Request {
     }
 }
 
-impl Requests {
+impl CheckpointRequests {
     pub fn new(signals: &Arc<Signals>) -> Self {
         Self {
             signals: Arc::clone(signals),
@@ -122,9 +122,11 @@ impl Requests {
         let (decide, decision) = mpsc::channel();
         let mut state = self.state();
         match *state {
-            State::Waiting(..) | State::Answered => return Err("another checkpoint of it is in progress"),
-            State::Closed => return Err("it has ended"),
-            State::None => *state = State::Waiting(number, Request { wanted, reply, decision }),
+            RequestState::Waiting(..) | RequestState::Answered => {
+                return Err("another checkpoint of it is in progress");
+            }
+            RequestState::Closed => return Err("it has ended"),
+            RequestState::None => *state = RequestState::Waiting(number, Request { wanted, reply, decision }),
         }
         self.signals.want_suspension(true);
         Ok(PendingCheckpoint { number, answer, decide })
@@ -134,22 +136,22 @@ impl Requests {
     pub fn take(&self) -> Option<Request> {
         let mut state = self.state();
         match *state {
-            State::Waiting(..) => self.replace(&mut state, State::Answered),
-            State::None | State::Answered | State::Closed => None,
+            RequestState::Waiting(..) => self.replace(&mut state, RequestState::Answered),
+            RequestState::None | RequestState::Answered | RequestState::Closed => None,
         }
     }
 
     /// The guest goes on after its answer.
     pub fn done(&self) {
         let mut state = self.state();
-        if matches!(*state, State::Answered) {
-            self.replace(&mut state, State::None);
+        if matches!(*state, RequestState::Answered) {
+            self.replace(&mut state, RequestState::None);
         }
     }
 
     /// Waits until the guest goes on after its answer.
     pub fn wait_until_done(&self, timeout: Duration) {
-        let is_answered = |state: &mut State| matches!(state, State::Answered);
+        let is_answered = |state: &mut RequestState| matches!(state, RequestState::Answered);
         // It is refused to whoever asks next if this takes longer.
         let _ = self.answered.wait_timeout_while(self.state(), timeout, is_answered);
     }
@@ -157,26 +159,26 @@ impl Requests {
     /// The requester waits no longer. An answer that is being given ends by itself.
     pub fn withdraw(&self, number: u64) {
         let mut state = self.state();
-        if matches!(*state, State::Waiting(waiting, _) if waiting == number) {
-            self.replace(&mut state, State::None);
+        if matches!(*state, RequestState::Waiting(waiting, _) if waiting == number) {
+            self.replace(&mut state, RequestState::None);
         }
     }
 
     /// Refuses the request that waits, and all further ones.
     pub fn close(&self) {
-        self.replace(&mut self.state(), State::Closed);
+        self.replace(&mut self.state(), RequestState::Closed);
     }
 
-    fn replace(&self, state: &mut State, next: State) -> Option<Request> {
+    fn replace(&self, state: &mut RequestState, next: RequestState) -> Option<Request> {
         self.signals.want_suspension(false);
         self.answered.notify_all();
         match std::mem::replace(state, next) {
-            State::Waiting(_, request) => Some(request),
-            State::None | State::Answered | State::Closed => None,
+            RequestState::Waiting(_, request) => Some(request),
+            RequestState::None | RequestState::Answered | RequestState::Closed => None,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

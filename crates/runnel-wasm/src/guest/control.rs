@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use runnel::Context;
 
 use crate::checkpoint::{
-    Captured, Checkpoint, Decision, MemoryCopy, Moment, PendingCheckpoint, Requests, Wanted,
+    Captured, Checkpoint, CheckpointRequests, Decision, MemoryCopy, Moment, PendingCheckpoint, Wanted,
 };
 use crate::error::GuestError;
 use crate::host::{Signals, Watchdog};
@@ -25,7 +25,7 @@ const GOING_ON: Duration = Duration::from_secs(1);
 pub struct GuestControl {
     pub(super) name: String,
     pub(super) signals: Arc<Signals>,
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<CheckpointRequests>,
     pub(super) context: Context,
     pub(super) engine: Engine,
     /// Why there are no checkpoints of it.
@@ -182,7 +182,7 @@ impl SuspendedGuest {
 pub(crate) struct SuspendedMoment {
     moment: Option<Moment>,
     decide: mpsc::Sender<Decision>,
-    requests: Arc<Requests>,
+    requests: Arc<CheckpointRequests>,
 }
 
 impl SuspendedMoment {

@@ -16,10 +16,11 @@ use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
 use crate::checkpoint::{
-    Checkpoint, Decision, MemoryImage, ReceivedPages, Requests, Restoring, State, capture, restore_entities,
+    Checkpoint, CheckpointRequests, Decision, MemoryImage, ReceivedPages, Restoring, State, capture,
+    restore_entities,
 };
 use crate::error::GuestError;
-use crate::host::{Host, Signals, Stack, Suspended, Suspension, Watchdog, other_function};
+use crate::host::{Asyncify, Host, Signals, Suspended, Suspension, Watchdog, other_function};
 use crate::manifest::Manifest;
 use crate::migration::{Arrival, Arriving, arrive, hand_over, poll};
 use crate::program::{ModuleHash, Program};
@@ -72,7 +73,7 @@ impl Guest {
         let control = GuestControl {
             name: program.name().to_owned(),
             signals: Arc::clone(&signals),
-            requests: Arc::new(Requests::new(&signals)),
+            requests: Arc::new(CheckpointRequests::new(&signals)),
             context: context.clone(),
             engine: engine.clone(),
             checkpoint_refusal: program.checkpoint_refusal().map(str::to_owned),
@@ -91,9 +92,9 @@ impl Guest {
             let host = store.data_mut();
             let deadline = host.pace.check()?;
             if host.pace.is_suspension_wanted()
-                && let Some(stack) = host.stack.clone()
+                && let Some(asyncify) = host.asyncify.clone()
             {
-                stack.set_stop(&mut store, true)?;
+                asyncify.request_pause(&mut store, true)?;
             }
             Ok(deadline)
         });
@@ -191,8 +192,8 @@ impl Guest {
             Err(error) => return end(&error),
         };
         let memory = instance.get_memory(&mut *store, "memory");
-        let stack = Stack::of(instance, store);
-        (store.data_mut().memory, store.data_mut().stack) = (memory, stack);
+        let asyncify = Asyncify::of(instance, store);
+        (store.data_mut().memory, store.data_mut().asyncify) = (memory, asyncify);
         let start = instance.get_typed_func::<(), ()>(&mut *store, "_start").map_err(|_| {
             let why = "it exports no function _start. Compile it as a program, with a main function";
             GuestError::Program { name: self.name.clone(), why: why.to_owned() }
@@ -253,9 +254,9 @@ impl Guest {
     /// Gives the checkpoint to its requester, which decides what becomes of the guest. It is to be called again if it goes on.
     fn answer_request(&mut self, at: Suspended) -> wasmtime::Result<Decision> {
         let store = &mut self.store;
-        let Some(mut stack) = store.data().stack.clone() else { return Ok(Decision::Resume) };
-        stack.end_unwinding(store)?;
-        store.data_mut().stack = Some(stack);
+        let Some(mut asyncify) = store.data().asyncify.clone() else { return Ok(Decision::Resume) };
+        asyncify.end_unwinding(store)?;
+        store.data_mut().asyncify = Some(asyncify);
         store.data_mut().pace.stand_still();
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
@@ -295,17 +296,17 @@ fn set_received(
 fn set_instance(store: &mut Store<Host>, state: &State, memory: &MemoryImage) -> Result<(), String> {
     let place = store.data().memory.ok_or("the module exports no memory")?;
     memory.restore(place, store)?;
-    let mut stack = store.data().stack.clone().ok_or("the module is not compiled for checkpoints")?;
-    stack.set_globals(store, &state.globals)?;
-    stack.set_buffer(state.buffer, state.under_buffer.clone());
-    store.data_mut().stack = Some(stack);
+    let mut asyncify = store.data().asyncify.clone().ok_or("the module is not compiled for checkpoints")?;
+    asyncify.set_globals(store, &state.globals)?;
+    asyncify.set_buffer(state.buffer, state.under_buffer.clone());
+    store.data_mut().asyncify = Some(asyncify);
     Ok(())
 }
 
 /// Lets the main function lead to where the guest was. Functions of the module do that, so that its limits hold meanwhile.
 fn rewind(store: &mut Store<Host>, at: Suspended) -> wasmtime::Result<()> {
-    match store.data().stack.clone() {
-        Some(stack) => stack.begin_rewinding(store, at),
+    match store.data().asyncify.clone() {
+        Some(asyncify) => asyncify.begin_rewinding(store, at),
         None => Ok(()),
     }
 }

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use runnel::QoS;
 use runnel::core::qos::{Durability, History};
 
+/// Messages of a history without a depth: small ones have far more memory than bytes, also in a checkpoint.
+const MOST: usize = 10_000;
+
 /// The last messages of a publisher with transient-local durability, serialized.
 pub struct KeptMessages {
     messages: VecDeque<Vec<u8>>,
@@ -18,7 +21,7 @@ impl KeptMessages {
     pub fn of(qos: &QoS, most_bytes: usize) -> Option<Self> {
         let depth = match qos.history {
             History::KeepLast => qos.depth.max(1),
-            History::KeepAll => usize::MAX,
+            History::KeepAll => MOST,
         };
         let kept = Self { messages: VecDeque::new(), depth, bytes: 0, most_bytes };
         (qos.durability == Durability::TransientLocal).then_some(kept)
@@ -50,6 +53,15 @@ impl KeptMessages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn history_without_a_depth_is_limited() {
+        let mut kept = KeptMessages::of(&QoS::keep_all().transient_local(), usize::MAX).unwrap();
+        for _ in 0..=MOST {
+            kept.add(&[1]);
+        }
+        assert_eq!(kept.messages().count(), MOST);
+    }
 
     fn kept(depth: usize, most_bytes: usize) -> Vec<Vec<u8>> {
         let mut kept = KeptMessages::of(&QoS::keep_last(depth).transient_local(), most_bytes).unwrap();

@@ -39,7 +39,7 @@ pub use memory::GuestMemory;
 pub use pace::{Pace, Signals, Watchdog};
 pub use service_requests::{LastRequests, RequestName, ServiceRequests, name_of};
 pub use suspension::{
-    GlobalValue, Sleep, Stack, Suspended, Suspension, Wait, other_function, resume, suspend,
+    Asyncify, GlobalValue, Sleep, Suspended, Suspension, Wait, other_function, resume, suspend,
 };
 
 use crate::console::Console;
@@ -61,7 +61,7 @@ pub struct Host {
     pub entities: Entities,
     pub events: Arc<Events>,
     /// Requests that wait for a response, by their number.
-    pub requests: Requests,
+    pub requests: PendingRequests,
     /// Calls without a response.
     pub calls: Calls,
     pub goals: Goals,
@@ -85,7 +85,7 @@ pub struct Host {
     pub parameters: usize,
     has_reached_memory_limit: bool,
     /// Set when the guest has been instantiated, if its module is instrumented for checkpoints.
-    pub stack: Option<Stack>,
+    pub asyncify: Option<Asyncify>,
     pub suspension: Suspension,
     /// The host that it has left, while that has something to do for it.
     pub remote: Option<Remote>,
@@ -111,7 +111,7 @@ const MOST_ELEMENTS: usize = 1 << 16;
 const MOST_TABLES: usize = 4;
 
 /// The requests of clients that the guest has not answered.
-pub type Requests = Arc<Mutex<HashMap<u64, PendingRequest>>>;
+pub type PendingRequests = Arc<Mutex<HashMap<u64, PendingRequest>>>;
 
 /// A request that the guest has not answered.
 pub struct PendingRequest {
@@ -166,7 +166,7 @@ impl Host {
             types: Types::new(library),
             entities: Entities::new(entities),
             events: Arc::new(Events::new(queue)),
-            requests: Requests::default(),
+            requests: PendingRequests::default(),
             calls: Calls::default(),
             goals: Goals::default(),
             last_error: String::new(),
@@ -181,7 +181,7 @@ impl Host {
             lines: LineBudget::default(),
             parameters: 0,
             has_reached_memory_limit: false,
-            stack: None,
+            asyncify: None,
             suspension: Suspension::None,
             remote: None,
             is_expected: false,

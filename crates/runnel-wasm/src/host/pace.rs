@@ -169,7 +169,7 @@ impl Pace {
     }
 
     /// Calls a function that may wait for others, which does not count as the guest's time.
-    pub fn pause<T>(&mut self, function: impl FnOnce() -> T) -> T {
+    pub fn wait_for_others<T>(&mut self, function: impl FnOnce() -> T) -> T {
         // The host also calls it while it restores a guest that does not run yet.
         if !self.signals.runs() {
             return function();
@@ -272,9 +272,12 @@ mod tests {
         let signals = Arc::new(Signals::default());
         let mut pace = Pace::new(&Limits::default(), Arc::clone(&signals));
         pace.run();
-        assert!(!pace.pause(|| signals.runs()) && signals.runs());
+        assert!(!pace.wait_for_others(|| signals.runs()) && signals.runs());
         pace.stand_still();
-        assert!(!pace.pause(|| signals.runs()) && !signals.runs(), "no limit of the guest holds meanwhile");
+        assert!(
+            !pace.wait_for_others(|| signals.runs()) && !signals.runs(),
+            "no limit of the guest holds meanwhile"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use runnel::DynamicResponder;
 use serde::{Deserialize, Serialize};
 
 use super::events::{Event, EventKind, Events};
-use super::{MOST_PENDING, PendingRequest, Requests};
+use super::{MOST_PENDING, PendingRequest, PendingRequests};
 
 /// Clients whose requests are remembered, at most.
 const MOST_CLIENTS: usize = 1024;
@@ -30,7 +30,7 @@ pub type LastRequests = Vec<RequestName>;
 pub struct ServiceRequests {
     service: u32,
     events: Arc<Events>,
-    pending: Requests,
+    pending: PendingRequests,
     state: Mutex<State>,
 }
 
@@ -50,7 +50,7 @@ enum Phase {
 }
 
 impl ServiceRequests {
-    pub fn new(service: u32, events: &Arc<Events>, pending: &Requests, is_expected: bool) -> Self {
+    pub fn new(service: u32, events: &Arc<Events>, pending: &PendingRequests, is_expected: bool) -> Self {
         let phase = if is_expected { Phase::Gathering(VecDeque::new()) } else { Phase::Usual };
         let state = Mutex::new(State { last: BTreeMap::new(), phase });
         Self { service, events: Arc::clone(events), pending: Arc::clone(pending), state }

@@ -111,7 +111,7 @@ pub fn create_client(host: &mut Host, action: &Interface) -> Result<Entity, Refu
     host.check_name(|manifest| &manifest.send_goals, "send_goals", &action.name)?;
     let schema = host.types.action(generation(action.encoding)?, &action.type_name)?;
     let node = host.entities.node(action.node)?;
-    let client = host.pace.pause(|| node.create_dynamic_action_client(&action.name, &schema))?;
+    let client = host.pace.wait_for_others(|| node.create_dynamic_action_client(&action.name, &schema))?;
     let goal = Arc::clone(&schema.goal);
     Ok(Entity::ActionClient(ActionClientEntity { client, goal }))
 }
@@ -200,7 +200,7 @@ pub fn create_server(host: &mut Host, server: u32, action: &Interface) -> Result
     };
     let node = host.entities.node(action.node)?;
     let create = || node.create_dynamic_action_server(&action.name, &schema, on_goal, on_cancel);
-    let created = host.pace.pause(create)?;
+    let created = host.pace.wait_for_others(create)?;
     Ok(Entity::ActionServer { _server: Box::new(created), schema })
 }
 

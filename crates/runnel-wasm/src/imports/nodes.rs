@@ -99,7 +99,7 @@ pub fn create_node(host: &mut Host, handle: u32, name: &str) -> Result<Entity, R
             "node name {name}: the namespace is that of the host's arguments"
         )));
     }
-    let node = host.pace.pause(|| host.context.create_node(name))?;
+    let node = host.pace.wait_for_others(|| host.context.create_node(name))?;
     host.pace.node_names().add(handle, node.full_name());
     let events = std::sync::Arc::clone(&host.events);
     let parameters = node.add_post_set_parameters_callback(move |parameters| {

@@ -51,7 +51,8 @@ pub fn add(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
             answer(&mut caller, |host, memory| {
                 let value = decode(memory.bytes(value, value_len)?)?;
                 let (node, name) = (host.entities.node(node)?, memory.text(name, name_len)?);
-                host.pace.pause(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
+                host.pace
+                    .wait_for_others(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
                 Ok(0)
             })
         },
@@ -86,7 +87,8 @@ fn declare_as(
     }
     let node = host.entities.node(handle)?;
     // It asks the master.
-    host.pace.pause(|| host.events.change_parameters(|| node.declare_parameter(name, declaration)))?;
+    host.pace
+        .wait_for_others(|| host.events.change_parameters(|| node.declare_parameter(name, declaration)))?;
     host.parameters += 1;
     host.entities.node_mut(handle)?.declared.push((name.to_owned(), is_read_only));
     Ok(())
@@ -104,7 +106,7 @@ pub fn restore(
     let node = host.entities.node(handle)?;
     // A parameter that every node has.
     if node.has_parameter(name) {
-        host.pace.pause(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
+        host.pace.wait_for_others(|| host.events.change_parameters(|| node.set_parameter(name, value)))?;
         return Ok(());
     }
     let declaration = ParameterDeclaration::new(value).ignore_override();

@@ -21,8 +21,8 @@ fn pause(mut caller: Caller<'_, Host>) -> wasmtime::Result<()> {
         return suspend(&mut caller, Suspended::Loop);
     }
     // The request was withdrawn.
-    match caller.data().stack.clone() {
-        Some(stack) => stack.set_stop(&mut caller, false),
+    match caller.data().asyncify.clone() {
+        Some(asyncify) => asyncify.request_pause(&mut caller, false),
         None => Ok(()),
     }
 }

@@ -90,7 +90,7 @@ pub fn create_client(host: &mut Host, service: &Interface) -> Result<Entity, Ref
     host.check_name(|manifest| &manifest.call, "call", &service.name)?;
     let schema = host.types.service(generation(service.encoding)?, &service.type_name)?;
     let node = host.entities.node(service.node)?;
-    let client = host.pace.pause(|| node.create_dynamic_client(&service.name, &schema))?;
+    let client = host.pace.wait_for_others(|| node.create_dynamic_client(&service.name, &schema))?;
     Ok(Entity::Client(ClientEntity { client, schema }))
 }
 
@@ -144,7 +144,8 @@ pub fn create_service(host: &mut Host, handle: u32, service: &Interface) -> Resu
         Err(Refusal::Trap(error)) => responder.fail(error),
     };
     let node = host.entities.node(service.node)?;
-    let server = host.pace.pause(|| node.create_dynamic_service(&service.name, &schema, receive))?;
+    let server =
+        host.pace.wait_for_others(|| node.create_dynamic_service(&service.name, &schema, receive))?;
     Ok(Entity::Service(ServiceEntity { _server: server, schema, requests }))
 }
 

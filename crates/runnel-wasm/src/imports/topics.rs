@@ -85,10 +85,10 @@ pub fn create_publisher(host: &mut Host, topic: &Topic) -> Result<Entity, Refusa
         (host.types.message(generation(topic.encoding)?, &topic.type_name)?, qos_of(&topic.qos)?);
     let node = host.entities.node(topic.node)?;
     let create = || node.create_dynamic_publisher(&topic.name, &schema, qos);
-    let mut publisher = host.pace.pause(create)?;
+    let mut publisher = host.pace.wait_for_others(create)?;
     // A guest gets an error in place of a wait.
     publisher.set_max_blocking_time(Duration::ZERO);
-    let kept = KeptMessages::of(&qos, host.manifest.limits.queue).filter(|_| host.stack.is_some());
+    let kept = KeptMessages::of(&qos, host.manifest.limits.queue).filter(|_| host.asyncify.is_some());
     Ok(Entity::Publisher(PublisherEntity { publisher, kept }))
 }
 
@@ -108,7 +108,7 @@ pub fn create_subscription(host: &mut Host, handle: u32, topic: &Topic) -> Resul
     let node = host.entities.node(topic.node)?;
     let options = SubscriptionOptions::from(qos);
     let create = || node.create_bytes_subscription(&topic.name, &schema, options, receive);
-    let subscription = host.pace.pause(create)?;
+    let subscription = host.pace.wait_for_others(create)?;
     Ok(Entity::Subscription(SubscriptionEntity { subscription, incoming }))
 }
 

@@ -5,8 +5,8 @@
 //! Asyncify). Calling the main function again leads back to where it was, in the same instance or in one that was given the
 //! same memory and globals, on whatever processor.
 
-mod stack;
+mod asyncify;
 mod suspended;
 
-pub use stack::{Stack, Suspension, other_function, resume, suspend};
+pub use asyncify::{Asyncify, Suspension, other_function, resume, suspend};
 pub use suspended::{GlobalValue, Sleep, Suspended, Wait};

@@ -24,7 +24,7 @@ use std::path::Path;
 use survey::Survey;
 use wasmparser::{Validator, WasmFeatures};
 
-use crate::instrumented::{BUFFER_PAGES, GLOBAL, PAUSE, STOP};
+use crate::instrumented::{BUFFER_PAGES, GLOBAL, PAUSE, PAUSE_FLAG};
 
 /// Name of the custom section, with [`VERSION`], of a module that is instrumented.
 const MARKER: &str = "runnel:instrumented";

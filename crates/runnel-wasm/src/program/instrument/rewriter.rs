@@ -10,7 +10,7 @@ use wasm_encoder::{
 use wasmparser::Operator;
 
 use super::survey::Survey;
-use super::{BUFFER_PAGES, GLOBAL, MARKER, PAUSE, STOP, VERSION};
+use super::{BUFFER_PAGES, GLOBAL, MARKER, PAUSE, PAUSE_FLAG, VERSION};
 
 /// Largest number of pages of a 32-bit memory.
 const MOST_PAGES: u64 = 65536;
@@ -66,12 +66,12 @@ impl Rewriter<'_> {
     }
 
     fn add_global(&self, globals: &mut GlobalSection) {
-        let stop = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
-        globals.global(stop, &ConstExpr::i32_const(0));
+        let pause_flag = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+        globals.global(pause_flag, &ConstExpr::i32_const(0));
     }
 
     fn add_exports(&self, exports: &mut ExportSection) {
-        exports.export(STOP, ExportKind::Global, self.survey.globals);
+        exports.export(PAUSE_FLAG, ExportKind::Global, self.survey.globals);
         for (number, &index) in self.survey.mutable_globals.iter().enumerate() {
             exports.export(&format!("{GLOBAL}{number}"), ExportKind::Global, index);
         }

@@ -5,7 +5,7 @@ use wasmparser::{
     MemoryType, Name, Operator, Parser, Payload, TypeRef,
 };
 
-use super::{MARKER, STOP, VERSION};
+use super::{MARKER, PAUSE_FLAG, VERSION};
 
 /// What the rewriter has to know about a module.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub struct Survey {
 const RESERVED: [&str; 2] = ["runnel:", "asyncify_"];
 /// The exports of each instrumented module.
 const INSTRUMENTED: [&str; 6] = [
-    STOP,
+    PAUSE_FLAG,
     "asyncify_get_state",
     "asyncify_start_rewind",
     "asyncify_start_unwind",

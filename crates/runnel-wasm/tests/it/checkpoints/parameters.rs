@@ -37,7 +37,7 @@ fn parameters_that_others_have_set_are_kept() {
     let native = context();
     let node = native.create_node("native").unwrap();
     let client = node.create_parameter_client(&format!("{namespace}/holder")).unwrap();
-    let client = client.timeout(Duration::from_secs(2));
+    let client = client.timeout(Duration::from_secs(10));
     let guest = start_in(&program, unlimited(), context());
     // Longer than what the guest itself may set.
     let long = ParameterValue::String("long ".repeat(20_000));

@@ -6,20 +6,20 @@ use wasmtime::{AsContextMut, Caller, Global, Instance, Memory, Store, TypedFunc,
 
 use super::suspended::{GlobalValue, Suspended};
 use crate::host::Host;
-use crate::instrumented::{BUFFER, BUFFER_PAGES, GLOBAL, PAGE, STOP};
+use crate::instrumented::{BUFFER, BUFFER_PAGES, GLOBAL, PAGE, PAUSE_FLAG};
 
 /// Bytes of the buffer's header: where to write next, and the end.
 const HEADER: u32 = 8;
 
-/// What the host uses of an instrumented module.
+/// What the host uses of an instrumented module: Asyncify's functions, and the buffer in which they leave the call stack.
 #[derive(Clone)]
-pub struct Stack {
+pub struct Asyncify {
     start_unwind: TypedFunc<u32, ()>,
     stop_unwind: TypedFunc<(), ()>,
     start_rewind: TypedFunc<u32, ()>,
     stop_rewind: TypedFunc<(), ()>,
     /// Not zero: the guest pauses at the next turn of a loop.
-    stop: Global,
+    pause_flag: Global,
     globals: Vec<Global>,
     memory: Memory,
     /// Where the buffer is.
@@ -43,16 +43,16 @@ pub enum Suspension {
 /// Suspends the guest, which has called a function of the host. The function returns after it.
 pub fn suspend(caller: &mut Caller<'_, Host>, at: Suspended) -> wasmtime::Result<()> {
     let host = caller.data_mut();
-    let mut stack = host.stack.clone().ok_or_else(not_instrumented)?;
+    let mut asyncify = host.asyncify.clone().ok_or_else(not_instrumented)?;
     // A module that only claims to be instrumented may get here within `start_unwind`.
     if !matches!(host.suspension, Suspension::None) {
         return Err(other_function());
     }
     host.suspension = Suspension::Unwinding(at);
-    stack.prepare_buffer(&mut *caller)?;
-    stack.set_stop(&mut *caller, false)?;
-    stack.start_unwind.call(&mut *caller, stack.buffer)?;
-    caller.data_mut().stack = Some(stack);
+    asyncify.prepare_buffer(&mut *caller)?;
+    asyncify.request_pause(&mut *caller, false)?;
+    asyncify.start_unwind.call(&mut *caller, asyncify.buffer)?;
+    caller.data_mut().asyncify = Some(asyncify);
     Ok(())
 }
 
@@ -75,9 +75,9 @@ pub fn other_function() -> wasmtime::Error {
 fn resume_now(caller: &mut Caller<'_, Host>) -> wasmtime::Result<Option<Suspended>> {
     let host = caller.data_mut();
     let Suspension::Rewinding(at) = std::mem::take(&mut host.suspension) else { return Ok(None) };
-    let stack = host.stack.clone().ok_or_else(not_instrumented)?;
-    stack.stop_rewind.call(&mut *caller, ())?;
-    stack.memory.write(caller, stack.buffer as usize, &stack.under_buffer)?;
+    let asyncify = host.asyncify.clone().ok_or_else(not_instrumented)?;
+    asyncify.stop_rewind.call(&mut *caller, ())?;
+    asyncify.memory.write(caller, asyncify.buffer as usize, &asyncify.under_buffer)?;
     Ok(Some(at))
 }
 
@@ -86,7 +86,7 @@ fn not_instrumented() -> wasmtime::Error {
     wasmtime::Error::msg("the module is not compiled for checkpoints")
 }
 
-impl Stack {
+impl Asyncify {
     /// Adds the memory for the buffer. `None` if the module is not instrumented, or there is no memory for it.
     pub fn of(instance: Instance, store: &mut Store<Host>) -> Option<Self> {
         let unwinds = |store: &mut Store<Host>, name| instance.get_typed_func(store, name).ok();
@@ -99,7 +99,7 @@ impl Stack {
             stop_unwind: ends(store, "asyncify_stop_unwind")?,
             start_rewind: unwinds(store, "asyncify_start_rewind")?,
             stop_rewind: ends(store, "asyncify_stop_rewind")?,
-            stop: instance.get_global(&mut *store, STOP)?,
+            pause_flag: instance.get_global(&mut *store, PAUSE_FLAG)?,
             memory: instance.get_memory(&mut *store, "memory")?,
             globals,
             buffer: Self::add_buffer(instance, store)?,
@@ -115,8 +115,8 @@ impl Stack {
     }
 
     /// Asks the guest to pause at the next turn of a loop, or no longer.
-    pub fn set_stop(&self, store: impl AsContextMut, stop: bool) -> wasmtime::Result<()> {
-        self.stop.set(store, Val::I32(stop.into()))
+    pub fn request_pause(&self, store: impl AsContextMut, wanted: bool) -> wasmtime::Result<()> {
+        self.pause_flag.set(store, Val::I32(wanted.into()))
     }
 
     /// The guest's main function has returned, since it was suspended.
