@@ -28,9 +28,7 @@ pub fn capture(
             count_messages(store.data(), false);
             Ok(Captured::Nothing)
         }
-        Wanted::Copy(_) if store.data().remote.is_some() => {
-            Err("it has come from another host, which still serves it".to_owned())
-        }
+        Wanted::Copy(_) if store.data().remote.is_some() => Ok(Captured::StillServed),
         Wanted::Copy(mut copy) => {
             count_messages(store.data(), true);
             copy.update(memory.data(&mut *store));

@@ -48,6 +48,8 @@ pub enum Wanted {
 pub enum Captured {
     Checkpoint(Checkpoint),
     Copy(Box<Moment>),
+    /// It cannot move yet: the host that it has left still serves it.
+    StillServed,
     Nothing,
 }
 

@@ -78,20 +78,19 @@ impl GuestControl {
     }
 
     /// Suspends the node as [`suspend`](Self::suspend) does, for a host to which it moves, with what has changed in its memory
-    /// since this copy. Messages in ROS 1 are counted from then on.
+    /// since this copy. Messages in ROS 1 are counted from then on. `None` if the host that it has left still serves it.
     pub(crate) fn suspend_to_move(
         &self,
         copy: Box<MemoryCopy>,
         timeout: Duration,
-    ) -> Result<SuspendedMoment, GuestError> {
+    ) -> Result<Option<SuspendedMoment>, GuestError> {
         match self.capture(Wanted::Copy(copy), timeout)? {
             (Captured::Copy(moment), decide) => {
                 let requests = Arc::clone(&self.requests);
-                Ok(SuspendedMoment { moment: Some(*moment), decide, requests })
+                Ok(Some(SuspendedMoment { moment: Some(*moment), decide, requests }))
             }
-            (Captured::Checkpoint(_) | Captured::Nothing, _) => {
-                Err(self.refused("it was asked for something else"))
-            }
+            (Captured::StillServed, _) => Ok(None),
+            _ => Err(self.refused("it was asked for something else")),
         }
     }
 

@@ -11,6 +11,7 @@ use super::channel::SharedChannel;
 use super::hand_over::HandOver;
 use super::message::{Greeting, MigrationId, Offer, PAGES_AT_ONCE, ToSource, ToTarget, VERSION};
 use crate::checkpoint::{MemoryCopy, Moment, Page, State};
+use crate::error::GuestError;
 use crate::guest::{GuestControl, SuspendedMoment};
 
 /// Pages that are sent while the node is suspended, at most, if they become so few.
@@ -36,13 +37,13 @@ const RETRY: Duration = Duration::from_millis(500);
 pub struct MigrationOptions {
     /// How long the target may take until its links are those of the source.
     pub links: Duration,
-    /// How long to wait until the node executes no goals.
-    pub goals: Duration,
+    /// How long to wait until the node executes no goals, and until a host that it has left has nothing to do for it.
+    pub idle: Duration,
 }
 
 impl Default for MigrationOptions {
     fn default() -> Self {
-        Self { links: Duration::from_secs(10), goals: Duration::from_secs(10) }
+        Self { links: Duration::from_secs(10), idle: Duration::from_secs(10) }
     }
 }
 
@@ -149,7 +150,7 @@ impl Source<'_> {
         options: MigrationOptions,
         reach: &mut Reach<'_>,
     ) -> Result<Migrated, MigrationError> {
-        let moment = self.look(Box::default())?.go_on().ok_or_else(ended)?;
+        let moment = self.look_first(options)?.go_on().ok_or_else(ended)?;
         let links = moment.links;
         let outline = moment.state.outline();
         self.outline = Some(Box::new(outline.clone()));
@@ -242,7 +243,7 @@ impl Source<'_> {
         mut memory: Box<MemoryCopy>,
         options: MigrationOptions,
     ) -> Result<(SuspendedMoment, Instant, Moment), MigrationError> {
-        let until = Instant::now() + options.goals;
+        let until = Instant::now() + options.idle;
         loop {
             let began = Instant::now();
             let mut suspended = self.look(memory)?;
@@ -260,10 +261,29 @@ impl Source<'_> {
         }
     }
 
+    /// Suspends the node.
     fn look(&self, memory: Box<MemoryCopy>) -> Result<SuspendedMoment, MigrationError> {
-        self.control
-            .suspend_to_move(memory, SUSPENSION)
-            .map_err(|error| MigrationError::Node(error.to_string()))
+        let suspended = self.try_look(memory)?;
+        suspended.ok_or_else(|| MigrationError::Node("the host that it has left still serves it".to_owned()))
+    }
+
+    /// Suspends the node for the first time, once the host that it has left does not serve it any more.
+    fn look_first(&self, options: MigrationOptions) -> Result<SuspendedMoment, MigrationError> {
+        let until = Instant::now() + options.idle;
+        while Instant::now() < until {
+            if let Some(suspended) = self.try_look(Box::default())? {
+                return Ok(suspended);
+            }
+            thread::sleep(ROUND);
+        }
+        self.look(Box::default())
+    }
+
+    fn try_look(&self, memory: Box<MemoryCopy>) -> Result<Option<SuspendedMoment>, MigrationError> {
+        self.control.suspend_to_move(memory, SUSPENSION).map_err(|error| match error {
+            GuestError::Checkpoint { why, .. } => MigrationError::Node(why),
+            other => MigrationError::Node(other.to_string()),
+        })
     }
 
     /// Sends the pages that have changed. Returns their number.

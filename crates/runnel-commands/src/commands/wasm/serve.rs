@@ -90,7 +90,7 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
             },
             Ok(Greeted::Request(request)) => move_on(request, &guests),
             Ok(Greeted::Nothing) => {}
-            Err(why) => print_error(&format!("{from}: {why}")),
+            Err(why) => print_error(&why),
         }
     }
     guests.iter().for_each(|guest| guest.hosted.control.shutdown());
