@@ -44,6 +44,11 @@ impl ActionPart {
             Self::Status => "status",
         }
     }
+
+    /// Whether it is a service of the action.
+    pub fn is_service(self) -> bool {
+        matches!(self, Self::SendGoal | Self::CancelGoal | Self::GetResult)
+    }
 }
 
 /// A topic of an action.
