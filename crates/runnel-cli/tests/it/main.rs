@@ -7,6 +7,7 @@ mod bag_player;
 mod bag_player_order;
 mod bag_progress;
 mod bag_recorder;
+mod bag_requests;
 mod bag_scene;
 mod bench;
 mod bridge;
