@@ -1,6 +1,7 @@
 //! The program `runnel` as users and scripts start it.
 
 mod advice;
+mod bag_durations;
 mod bag_kills;
 mod bag_played;
 mod bag_player;
