@@ -54,7 +54,7 @@ enum AssignedReader {
     Existing,
     /// Another existing one, which RTPS may have matched before.
     Moved(EntityId),
-    Created(EntityId, ReaderEnd),
+    Created(EntityId),
 }
 
 impl UntypedSubscription {
@@ -115,7 +115,7 @@ impl UntypedSubscription {
         ));
         self.readers.push(TypedReader { id, dds_type: publisher.dds_type.clone(), qos });
         self.publishers.insert(publisher.writer, Some(id));
-        Ok(AssignedReader::Created(id, self.reader_of(publisher)))
+        Ok(AssignedReader::Created(id))
     }
 
     /// Whether another reader may be created.
@@ -219,9 +219,9 @@ impl Ros2 {
             match end.assign_reader(rtps, publisher) {
                 Ok(AssignedReader::Existing) => {}
                 Ok(AssignedReader::Moved(id)) => moved.push((id, publisher.writer)),
-                Ok(AssignedReader::Created(id, reader)) => {
+                Ok(AssignedReader::Created(id)) => {
                     is_made = true;
-                    readers.insert(id, reader);
+                    readers.insert(id, end.reader_of(publisher));
                     effects.push_back(Effect::ReaderCreated { reader: id });
                 }
                 Err(line) => effects.push_back(Effect::NodeWarning { node: end.node, line }),
