@@ -75,6 +75,8 @@ pub enum Error {
     Finished,
     /// What a bag says about itself is malformed or not supported.
     Metadata(String),
+    /// Files that the metadata of a folder list, but that do not exist.
+    MissingFiles(Vec<String>),
     /// The SQLite file is damaged, or no bag.
     Database(String),
     /// Another error, of this file.
@@ -127,6 +129,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::Metadata(reason) => f.write_str(reason),
+            Self::MissingFiles(names) => write!(f, "files that it lists are missing: {}", names.join(", ")),
             Self::Database(reason) => write!(f, "SQLite: {reason}"),
             Self::InFile { file, source } => write!(f, "{file}: {source}"),
             Self::Finished => f.write_str("the bag is finished: nothing can be added"),
@@ -139,6 +142,15 @@ impl fmt::Display for Error {
 }
 
 impl Error {
+    /// Whether files are missing. [`BagReader::missing_files`](crate::BagReader::missing_files) has them.
+    pub fn is_of_missing_files(&self) -> bool {
+        match self {
+            Self::MissingFiles(_) => true,
+            Self::InFile { source, .. } => source.is_of_missing_files(),
+            _ => false,
+        }
+    }
+
     /// The error of this file.
     pub(crate) fn in_file(self, file: &str) -> Self {
         Self::InFile { file: file.to_owned(), source: Box::new(self) }

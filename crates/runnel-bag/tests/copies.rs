@@ -17,17 +17,26 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const MESSAGE: usize = 300_000;
 const BUFFER: usize = 1 << 20;
 
-/// Messages after which all buffers exist.
-const WARM_UP: u64 = 10;
-const MESSAGES: u64 = 20;
+const MESSAGES: u64 = 30;
 
-/// Buffers that are written at once and used again, and the places of their memory.
-#[derive(Default)]
+/// More buffers than the writer has at a time.
+const BUFFERS: usize = 4;
+
+/// Buffers that are written at once and used again, and the places of their memory. All exist before the writer, so that
+/// a long block that it allocates is not one of them.
 struct Buffers {
     free: Vec<Vec<u8>>,
     memory: Vec<Range<usize>>,
     /// Written bytes of messages.
     written: usize,
+}
+
+impl Buffers {
+    fn new() -> Self {
+        let free: Vec<Vec<u8>> = (0..BUFFERS).map(|_| vec![0; BUFFER]).collect();
+        let memory = free.iter().map(|buffer| buffer.as_ptr() as usize..buffer.as_ptr() as usize + BUFFER);
+        Self { memory: memory.collect(), free, written: 0 }
+    }
 }
 
 struct PooledDisk(Rc<RefCell<Buffers>>);
@@ -40,13 +49,7 @@ impl Disk for PooledDisk {
     }
 
     fn buffer(&mut self) -> io::Result<Vec<u8>> {
-        let mut buffers = self.0.borrow_mut();
-        Ok(buffers.free.pop().unwrap_or_else(|| {
-            let buffer = vec![0; BUFFER];
-            let start = buffer.as_ptr() as usize;
-            buffers.memory.push(start..start + BUFFER);
-            buffer
-        }))
+        Ok(self.0.borrow_mut().free.pop().expect("a buffer that is not in use"))
     }
 
     fn write(&mut self, buffer: Vec<u8>, len: usize, _at: u64) -> io::Result<()> {
@@ -75,14 +78,12 @@ fn message_is_copied_only_to_the_buffer_of_the_disk() {
     ];
     let data = vec![7; MESSAGE];
     for begin in begin {
-        let buffers = Rc::new(RefCell::new(Buffers::default()));
+        let buffers = Rc::new(RefCell::new(Buffers::new()));
+        begin_largest_block();
         let mut writer = begin(PooledDisk(Rc::clone(&buffers)));
         let channel =
             writer.add_channel(&Channel { topic: "/image".to_owned(), ..Channel::default() }).unwrap();
-        for number in 0..WARM_UP + MESSAGES {
-            if number == WARM_UP {
-                begin_largest_block();
-            }
+        for number in 0..MESSAGES {
             let (log_time, data) = (number, data.as_slice().into());
             let message = NewMessage { channel, log_time, publish_time: log_time, sequence: 0, data };
             writer.write(&message).unwrap();
@@ -91,7 +92,7 @@ fn message_is_copied_only_to_the_buffer_of_the_disk() {
         assert!(largest < MESSAGE / 10, "{largest} bytes were allocated for a message of {MESSAGE}");
         writer.finish().unwrap();
         let written = buffers.borrow().written;
-        let expected = (WARM_UP + MESSAGES) as usize * MESSAGE;
+        let expected = MESSAGES as usize * MESSAGE;
         assert!(written >= expected, "{written} of {expected} bytes were written from the buffers");
     }
 }

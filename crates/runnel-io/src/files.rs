@@ -10,13 +10,13 @@ use rustix::io::Errno;
 /// Space on a disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// What this user can write.
+    /// Bytes that an unprivileged user can still write.
     pub free: u64,
-    /// All of it.
+    /// Bytes of the whole disk.
     pub total: u64,
 }
 
-/// The space of the disk that has this file or folder.
+/// The space of the disk of this file or folder.
 ///
 /// # Errors
 /// Those of the file system.
@@ -28,15 +28,15 @@ pub fn disk_space(path: &Path) -> io::Result<Space> {
     })
 }
 
-/// Whether a file has this name, also if it is a link that leads nowhere.
+/// Whether this name is in use, also by a symbolic link without a target.
 pub fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Renames a file, unless a file of the new name exists.
+/// Renames a file, unless the new name is in use.
 ///
 /// # Errors
-/// Those of the file system. [`ErrorKind::AlreadyExists`] if the new name is taken.
+/// Those of the file system. [`ErrorKind::AlreadyExists`] if the new name is in use.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some file systems do not have that flag.

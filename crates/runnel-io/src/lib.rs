@@ -1,6 +1,6 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory,
-//! doorbells, clocks, signals, name look-up, CPU placement, worker threads, names of files, the terminal, files written past the page
-//! cache (feature `direct_file`).
+//! doorbells, clocks, signals, name look-up, CPU placement, worker threads, names of files, the terminal, files written
+//! past the page cache (feature `direct_file`).
 //!
 //! It is independent of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
 //! when their owner is dropped.

@@ -26,6 +26,8 @@ pub struct LoopbackParticipant {
     pub samples: Vec<(EntityId, Guid, Vec<u8>)>,
     /// Datagrams with samples of this writer are dropped.
     pub muted: Option<EntityId>,
+    /// The first writer is announced as the second one, which thereby changes its QoS.
+    pub announced_as: Option<(EntityId, EntityId)>,
     socket: UdpSocket,
     began: Clock,
 }
@@ -59,6 +61,7 @@ impl LoopbackParticipant {
             events: Vec::new(),
             samples: Vec::new(),
             muted: None,
+            announced_as: None,
             socket,
             began: Clock::now(),
         }
@@ -128,8 +131,13 @@ impl LoopbackParticipant {
         }
         let now = self.now();
         self.participant.handle_timeout(now);
+        let prefix = self.participant.prefix();
         while let Some(transmit) = self.participant.poll_transmit(now) {
-            let datagram = transmit.parts.concat();
+            let mut datagram = transmit.parts.concat();
+            if let Some((writer, as_writer)) = self.announced_as {
+                let [writer, as_writer] = [writer, as_writer].map(|entity| prefix.with(entity).to_bytes());
+                replace(&mut datagram, writer, as_writer);
+            }
             if !self.muted.is_some_and(|writer| has_sample_of(writer, &datagram)) {
                 transmit.to.iter().for_each(|to| drop(self.socket.send_to(&datagram, to)));
             }
@@ -144,6 +152,16 @@ fn options(topic: &str, type_name: &str, user_data: &str, qos: QoS) -> EndpointO
         type_name: type_name.to_owned(),
         qos,
         user_data: user_data.as_bytes().to_vec(),
+    }
+}
+
+/// Replaces a GUID by another one, wherever it is.
+fn replace(datagram: &mut [u8], former: [u8; 16], new: [u8; 16]) {
+    for start in 0..datagram.len().saturating_sub(former.len() - 1) {
+        let place = &mut datagram[start..start + former.len()];
+        if place == former {
+            place.copy_from_slice(&new);
+        }
     }
 }
 

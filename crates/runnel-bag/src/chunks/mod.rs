@@ -1,7 +1,7 @@
 //! Chunks of messages, which rosbag's format 2.0 and MCAP share.
 //!
-//! A reader has a file with its index ([`IndexedFile`]) and merges the messages of all chunks by time ([`Messages`]). A writer collects messages in a chunk, in the
-//! disk's buffer or compressed ([`ChunkWriter`]).
+//! A reader has a file with its index ([`IndexedFile`]) and merges the messages of all chunks by time ([`Messages`]). A
+//! writer collects messages in a chunk, in the disk's buffer or compressed ([`ChunkWriter`]).
 
 mod bag_index;
 mod format;

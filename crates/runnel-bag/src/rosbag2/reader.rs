@@ -155,8 +155,7 @@ impl BagReader for Reader {
 /// The damage of files that `metadata.yaml` lists, but that do not exist.
 #[cfg(feature = "files")]
 pub(crate) fn missing_files_error(names: &[String]) -> Error {
-    Error::Metadata(format!("files that it lists are missing: {}", names.join(", ")))
-        .in_file(super::METADATA_FILE)
+    Error::MissingFiles(names.to_vec()).in_file(super::METADATA_FILE)
 }
 
 /// What the recorder said of the bag in one of its files. Damage of it is no damage of the bag.

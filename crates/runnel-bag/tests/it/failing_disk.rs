@@ -100,7 +100,7 @@ fn full_disk_is_reported_and_keeps_earlier_messages() {
         let (_, whole, _, result) = record(&format, usize::MAX, &messages);
         result.unwrap();
         let whole = whole.take();
-        for _ in 0..repetitions(50, 500) / format.share {
+        for _ in 0..repetitions(50 / format.share, 500) {
             let capacity = 8192 + random.below(whole.len() as u64 - 8192) as usize;
             let (mut writer, file, flushed, result) = record(&format, capacity, &messages);
             assert!(is_full(result), "{}: capacity {capacity}", format.name);

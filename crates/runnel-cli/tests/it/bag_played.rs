@@ -119,7 +119,9 @@ pub fn call(scene: &Scene, name: &str, request: &str) -> String {
     scene.call(&[&[service.as_str()], request.as_slice()].concat())
 }
 
-pub fn end(mut player: Peer) {
+/// Waits until the player ends. Returns what it has printed.
+pub fn end(mut player: Peer) -> String {
     let status = player.wait_exit(deadline_in(STEP)).expect("it ends");
     assert!(status.success(), "{}", player.output());
+    player.output()
 }

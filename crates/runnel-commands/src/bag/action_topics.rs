@@ -14,13 +14,13 @@ pub enum ActionPart {
 /// The type of a part's topic.
 #[derive(Clone, Copy)]
 enum PartType {
-    /// It ends so, behind that of the action.
+    /// The type of the action with this suffix.
     OfAction(&'static str),
-    /// All actions have it.
+    /// This type, for every action.
     Common(&'static str),
 }
 
-/// The parts, what comes behind the action in the names of their topics, and the types of these.
+/// Each part, and the name and the type of its topic. The name is that of the action with this suffix.
 const PARTS: [(ActionPart, &str, PartType); 5] = [
     (ActionPart::SendGoal, "/_action/send_goal/_service_event", PartType::OfAction("_SendGoal_Event")),
     (
@@ -43,6 +43,11 @@ impl ActionPart {
             Self::Feedback => "feedback",
             Self::Status => "status",
         }
+    }
+
+    /// Whether it is a service of the action.
+    pub fn is_service(self) -> bool {
+        matches!(self, Self::SendGoal | Self::CancelGoal | Self::GetResult)
     }
 }
 

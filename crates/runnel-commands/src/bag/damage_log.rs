@@ -1,47 +1,54 @@
 //! Log of damaged parts. A bag can have any number of them.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use runnel_bag::Error;
 
 use super::files::failed;
 
-/// Number of parts that are logged one by one.
+/// Number of parts of each bag that are logged one by one.
 const LOGGED_PARTS: u64 = 5;
 
-/// Counts damaged parts of bags. It logs the first ones, and at its end how many more there are.
+/// Counts damaged parts of bags. It logs the first ones of each bag, and at its end how many more there are.
 #[derive(Debug, Default)]
 pub struct DamageLog {
-    count: u64,
+    /// Number of damaged parts of each bag.
+    counts: BTreeMap<PathBuf, u64>,
 }
 
 impl DamageLog {
-    /// Counts a part, and logs why it cannot be read unless there are too many.
+    /// Counts a part of a bag, and logs why it cannot be read unless there are too many.
     pub fn add(&mut self, path: &Path, error: &Error) {
-        self.count += 1;
-        if self.count <= LOGGED_PARTS {
-            log::warn!("{}", failed(path, error));
+        if let Some(line) = self.note(path, error) {
+            log::warn!("{line}");
         }
     }
 
-    /// Number of damaged parts.
-    pub fn count(&self) -> u64 {
-        self.count
+    /// Counts a part. Returns why it cannot be read, unless there are too many.
+    fn note(&mut self, path: &Path, error: &Error) -> Option<String> {
+        let count = self.counts.entry(path.to_owned()).or_default();
+        *count += 1;
+        (*count <= LOGGED_PARTS).then(|| failed(path, error).to_string())
     }
 
-    /// What is said of the parts that are not logged one by one.
-    fn rest(&self) -> Option<String> {
-        let more = self.count.checked_sub(LOGGED_PARTS).filter(|more| *more > 0)?;
-        Some(format!("damaged parts that are not shown: {more}. Try: runnel bag check"))
+    /// Number of damaged parts of all bags.
+    pub fn count(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// What is said of the parts that are not logged one by one, by bag.
+    fn rest(&self) -> impl Iterator<Item = String> {
+        let more = self.counts.iter().map(|(path, count)| (path, count.saturating_sub(LOGGED_PARTS)));
+        let more = more.filter(|(_, more)| *more > 0);
+        more.map(|(path, more)| format!("{}: damaged parts that are not shown: {more}", path.display()))
     }
 }
 
 /// Also after an error.
 impl Drop for DamageLog {
     fn drop(&mut self) {
-        if let Some(rest) = self.rest() {
-            log::warn!("{rest}");
-        }
+        self.rest().for_each(|line| log::warn!("{line}"));
     }
 }
 
@@ -50,14 +57,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rest_is_counted() {
+    fn first_parts_of_each_bag_are_logged() {
         let mut log = DamageLog::default();
-        let add = |log: &mut DamageLog, parts: u64| {
-            (0..parts).for_each(|_| log.add(Path::new("x.mcap"), &Error::Finished));
-            (log.count(), log.rest())
+        let [one, other] = ["one.mcap", "other.mcap"].map(Path::new);
+        let logged = |log: &mut DamageLog, path: &Path, parts: u64| {
+            (0..parts).filter_map(|_| log.note(path, &Error::Finished)).count()
         };
-        assert_eq!(add(&mut log, 5), (5, None));
-        let expected = "damaged parts that are not shown: 7. Try: runnel bag check";
-        assert_eq!(add(&mut log, 7), (12, Some(expected.to_owned())));
+        assert_eq!(logged(&mut log, one, 5), 5);
+        assert_eq!(log.rest().count(), 0);
+        assert_eq!(logged(&mut log, one, 7), 0);
+        assert_eq!(logged(&mut log, other, 6), 5, "they do not count for each other");
+        assert_eq!(log.count(), 18);
+        let rest = ["one.mcap", "other.mcap"].into_iter().zip([7, 1]);
+        let rest = rest.map(|(path, more)| format!("{path}: damaged parts that are not shown: {more}"));
+        assert!(log.rest().eq(rest));
     }
 }

@@ -184,6 +184,7 @@ pub fn transfer(
     let missing = inputs.missing_files();
     let mut damage = DamageLog::default();
     let damages = inputs.bags().iter().filter_map(|bag| Some((&bag.path, bag.reader.damage()?)));
+    let damages = damages.filter(|(_, error)| !error.is_of_missing_files());
     damages.for_each(|(path, error)| damage.add(path, error));
     copy_attachments(inputs, &mut outputs, &mut damage)?;
     progress.begin(wanted.times(inputs));

@@ -71,9 +71,7 @@ impl GuestControl {
     pub fn suspend(&self, timeout: Duration) -> Result<SuspendedGuest, GuestError> {
         match self.capture(Wanted::Checkpoint, timeout)? {
             (Captured::Checkpoint(checkpoint), decide) => Ok(SuspendedGuest { checkpoint, decide }),
-            (Captured::Copy(_) | Captured::Nothing, _) => {
-                Err(self.refused("it was asked for something else"))
-            }
+            _ => Err(self.refused("it was asked for something else")),
         }
     }
 

@@ -325,6 +325,11 @@ impl Context {
         self.shared.event_loop.driver().receive_budget()
     }
 
+    /// How long the end of the program or of publishers waits at most: see [`ContextOptions::linger`].
+    pub fn linger(&self) -> Duration {
+        self.shared.linger.time()
+    }
+
     /// The current ROS time: the wall clock or, while the parameter `/use_sim_time` is true, the time on `/clock`.
     pub fn now(&self) -> Time {
         self.shared.clock.now()

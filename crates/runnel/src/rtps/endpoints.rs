@@ -20,6 +20,12 @@ impl Rtps {
         lock(&self.core).participant.endpoint(guid).cloned()
     }
 
+    /// Whether a reader of this process has matched a writer of another one.
+    pub(crate) fn is_matched(&self, reader: EntityId, writer: Guid) -> bool {
+        let core = lock(&self.core);
+        core.participant.matched_writers_of(reader, writer.prefix).any(|matched| matched == writer)
+    }
+
     /// The DDS topic of an endpoint of this process.
     pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
         let core = lock(&self.core);

@@ -40,8 +40,7 @@ impl Linger {
     /// # Errors
     /// If the variable is not a number of seconds.
     pub(crate) fn new(configured: Option<Duration>) -> Result<Self, Error> {
-        let read = || variable(VARIABLE).map_or(Ok(DEFAULT), |text| seconds(&text));
-        let time = configured.map_or_else(read, Ok)?;
+        let time = longest(configured, variable(VARIABLE).as_deref())?;
         Ok(Self { time, is_over: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
     }
 
@@ -71,6 +70,15 @@ impl Linger {
     }
 }
 
+/// The longest wait by the program's setting and the variable.
+fn longest(configured: Option<Duration>, variable: Option<&str>) -> Result<Duration, Error> {
+    match (configured, variable) {
+        (Some(time), _) => Ok(time),
+        (None, Some(text)) => seconds(text),
+        (None, None) => Ok(DEFAULT),
+    }
+}
+
 fn seconds(text: &str) -> Result<Duration, Error> {
     let seconds = text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| Error::Environment {
@@ -94,6 +102,15 @@ pub(crate) fn report(topic: &str, unarrived: &[Unarrived], linger: &Linger) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn linger_is_one_second_unless_it_is_set() {
+        let time = |configured, variable| longest(configured, variable).unwrap();
+        assert_eq!(time(None, None), Duration::from_secs(1));
+        assert_eq!(time(None, Some("2.5")), Duration::from_millis(2500));
+        assert_eq!(time(Some(Duration::ZERO), Some("2.5")), Duration::ZERO);
+        assert!(longest(None, Some("long")).is_err());
+    }
 
     #[test]
     fn linger_is_parsed_as_seconds() {

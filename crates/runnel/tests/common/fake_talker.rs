@@ -5,7 +5,7 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
-use runnel::{Context, QoS, Subscription};
+use runnel::{Context, Node, QoS, Subscription};
 use runnel_io::host;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use runnel_rtps::{Event, Suspended};
@@ -30,9 +30,10 @@ pub struct FakeTalker {
     pub listening: Context,
     pub subscription: Subscription,
     pub received: Received,
-    /// Id of this process, and the token of the pair.
+    /// Id of this process.
     process: u128,
-    token: u128,
+    /// Secret of the listener.
+    secret: u128,
 }
 
 /// A listener, and a participant whose writer it has matched.
@@ -46,11 +47,11 @@ struct Matched {
 }
 
 impl Matched {
-    fn new(qos: QoS) -> Self {
+    fn new(qos: QoS, subscribe: impl FnOnce(&Node) -> (Subscription, Received)) -> Self {
         let domain = new_domain();
         let listening = context(domain, true);
         let node = listening.create_node("listener").unwrap();
-        let (subscription, received) = listen(&node, "data", QoS::keep_last(1000));
+        let (subscription, received) = subscribe(&node);
         let [first, second] = VendorId::RUNNEL.0;
         let number = host::random().unwrap().to_le_bytes();
         let prefix =
@@ -104,15 +105,18 @@ fn announcement(rtps: &LoopbackParticipant) -> Option<(u128, u128)> {
 impl FakeTalker {
     /// A talker whose pair the listener has requested in shared memory, without samples yet.
     pub fn new(qos: QoS) -> Self {
-        let mut matched = Matched::new(qos);
+        Self::with_listener(qos, |node| listen(node, "data", QoS::keep_last(1000)))
+    }
+
+    /// The same, with this subscription of topic `data`.
+    pub fn with_listener(qos: QoS, subscribe: impl FnOnce(&Node) -> (Subscription, Received)) -> Self {
+        let mut matched = Matched::new(qos, subscribe);
         let process = low_process_id();
         let (announced, secret) = matched.announce(process, 7);
         let ipc_connection = FakeConnection::handshake(process, announced);
-        let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
-        let token = secret.wrapping_add(number(matched.reader.entity) << 32 | number(matched.writer));
         let Matched { rtps, writer, reader, listening, subscription, received } = matched;
         let mut talker =
-            Self { rtps, writer, reader, ipc_connection, listening, subscription, received, process, token };
+            Self { rtps, writer, reader, ipc_connection, listening, subscription, received, process, secret };
         talker.poll_until("the listener asks", Self::has_request);
         talker
     }
@@ -127,11 +131,17 @@ impl FakeTalker {
         });
     }
 
+    /// The token of the pair.
+    fn token(&self) -> u128 {
+        let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
+        self.secret.wrapping_add(number(self.reader.entity) << 32 | number(self.writer))
+    }
+
     /// Whether the listener has requested the pair in shared memory. Skips other records.
     pub fn has_request(&mut self) -> bool {
-        std::iter::from_fn(|| self.ipc_connection.next()).any(|record| {
-            record.kind == ASK_SAMPLES && [record.word(0), record.word(1)] == halves(self.token)
-        })
+        let token = halves(self.token());
+        std::iter::from_fn(|| self.ipc_connection.next())
+            .any(|record| record.kind == ASK_SAMPLES && [record.word(0), record.word(1)] == token)
     }
 
     /// Publishes a message by RTPS.
@@ -142,7 +152,7 @@ impl FakeTalker {
     /// Switches the pair to shared memory.
     pub fn open(&mut self) -> Suspended {
         let suspended = self.rtps.participant.suspend(self.writer, self.reader).unwrap();
-        let [low, high] = halves(self.token);
+        let [low, high] = halves(self.token());
         let [first, next] = [suspended.first_unacknowledged, suspended.next].map(|number| number.0 as u64);
         let begin = [1 | 1 << 32, low, next];
         self.ipc_connection.push(

@@ -183,43 +183,52 @@ fn typed_reader_follows_publishers_of_its_type() {
 }
 
 #[test]
-fn types_beyond_limit_are_ignored() {
-    let [a, b, c] = contexts();
-    let listening = c.create_node("echo").unwrap();
-    let received = Received::default();
-    let subscription = received.subscribe(&listening, "many", 10);
-    macro_rules! publishers {
-        ($node:expr, $($name:ident),*) => {
-            ($({
-                let node = $node.create_node(&stringify!($name).to_lowercase()).unwrap();
-                node.create_publisher::<runnel::msgs::std_msgs::msg::$name>("many", 10).unwrap()
-            }),*)
-        };
+fn type_beyond_limit_is_received_once_another_type_has_ended() {
+    for ipc in [false, true] {
+        let [a, b, c] = contexts_by(ipc);
+        let listening = c.create_node("echo").unwrap();
+        let received = Received::default();
+        let subscription = received.subscribe(&listening, "many", 10);
+        macro_rules! publishers {
+            ($node:expr, $($name:ident),*) => {
+                ($({
+                    let node = $node.create_node(&stringify!($name).to_lowercase()).unwrap();
+                    node.create_publisher::<runnel::msgs::std_msgs::msg::$name>("many", 10).unwrap()
+                }),*)
+            };
+        }
+        let sixteen = publishers!(
+            a,
+            Bool,
+            Byte,
+            Char,
+            ColorRGBA,
+            Empty,
+            Float32,
+            Float64,
+            Int8,
+            Int16,
+            Int32,
+            Int64,
+            MultiArrayLayout,
+            String,
+            UInt8,
+            UInt16,
+            UInt32
+        );
+        spin_until(&c, "sixteen are matched", || subscription.publisher_count() == 16);
+        let (known, refused) = publishers!(b, Float64, UInt64);
+        spin_until(&c, "the type that is known is matched", || subscription.publisher_count() == 17);
+        assert!(known.wait_for_subscribers(1, LONG).unwrap());
+        assert_eq!(refused.subscription_count(), 0);
+        drop(sixteen.0);
+        spin_until(&c, "the refused one is matched", || {
+            refused.subscription_count() == 1 && subscription.publisher_count() == 17
+        });
+        refused.publish(runnel::msgs::std_msgs::msg::UInt64 { data: 5 }).unwrap();
+        spin_until(&c, "its message is received", || received.len() == 1);
+        assert_eq!(received.all(), [("std_msgs/msg/UInt64".into(), r#"{"data":5}"#.into())], "{ipc}");
     }
-    let _sixteen = publishers!(
-        a,
-        Bool,
-        Byte,
-        Char,
-        ColorRGBA,
-        Empty,
-        Float32,
-        Float64,
-        Int8,
-        Int16,
-        Int32,
-        Int64,
-        MultiArrayLayout,
-        String,
-        UInt8,
-        UInt16,
-        UInt32
-    );
-    spin_until(&c, "sixteen are matched", || subscription.publisher_count() == 16);
-    let beyond = publishers!(b, Float32MultiArray, Float64);
-    spin_until(&c, "the type that is known is matched", || subscription.publisher_count() == 17);
-    assert!(beyond.1.wait_for_subscribers(1, LONG).unwrap());
-    assert_eq!(beyond.0.subscription_count(), 0);
 }
 
 /// Publishes numbers from 0 until a subscriber accepts no more. Returns their number.

@@ -3,6 +3,7 @@
 // clients in one participant that do so at the same time, or `service NAME late`, which makes its
 // reader of replies only a while after it has sent its request. The server answers true with the number
 // of the call, and false with a failure. Prints `ready`, `asked N` or `answered SUCCESS MESSAGE` for each call, and `done`.
+// A server also prints `waited N` for each call: the milliseconds until it had matched the client's reader.
 #include "peer.h"
 
 typedef std_srvs_srv_dds__SetBool_Request_ Request;
@@ -112,8 +113,10 @@ static void serve(const Ends *ends) {
         id_of(writer, "clientid=", client);
         if (writer) dds_builtintopic_free_endpoint(writer);
         // As rmw_cyclonedds, but not for 100 ms only: a reader of the same client, which is late on a busy machine.
-        for (int turn = 0; turn < 10000 && client[0] && !has_reader(ends->writer, "clientid=", client); ++turn)
+        const dds_time_t begun = dds_time();
+        while (client[0] && !has_reader(ends->writer, "clientid=", client) && dds_time() - begun < DDS_SECS(10))
           dds_sleepfor(DDS_MSECS(1));
+        print_line("waited %u", (unsigned)((dds_time() - begun) / DDS_MSECS(1)));
         print_line("asked %u", ++calls);
         snprintf(message, sizeof message, "call %u", calls);
         const Response response = {request->client, request->number, request->data,

@@ -10,6 +10,9 @@ use runnel_testkit::process::{Peer, Signal, deadline_in};
 
 const MESSAGES: usize = 5;
 
+/// Messages of this length may be lost before a listener reads, in bytes: the kernel buffers only two of them.
+const LOST_FROM: usize = 50_000;
+
 /// Payload bytes of an array message in a datagram of 1472 bytes: the header has 8, the length 4, and the message's
 /// other fields 12.
 const IN_ONE: usize = 1472 - 8 - 4 - 12;
@@ -32,7 +35,7 @@ fn sent_bodies(talker: &Peer) -> Vec<String> {
 /// reports the transport.
 fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
     let master = Master::start(Server::Rosmaster);
-    let size = size.to_string();
+    let (message_size, size) = (size, size.to_string());
     let typed = ["/data", "--type", "std_msgs/UInt8MultiArray"];
     let talking = [&typed[..], &["--rate", "5", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
@@ -48,9 +51,10 @@ fn check_received(talker: Origin, listener: Origin, wish: &str, size: usize, tra
         received.push(body(&next_messages(&mut listener, "got", 1, deadline)[0]).to_owned());
     }
     // A talker prints a message after sending it.
-    wait_until("every received message is printed as sent", deadline, || {
+    let may_lose = transport == "UDPROS" && message_size >= LOST_FROM;
+    wait_until("every received message is printed as sent, and none is lost", deadline, || {
         let sent = sent_bodies(&talker);
-        received.iter().all(|received| sent.contains(received))
+        sent.starts_with(&received) || (may_lose && received.iter().all(|received| sent.contains(received)))
     });
     for peer in [&talker, &listener] {
         check_transport(master.graph(), &format!("/{}", name_of(peer)), transport);

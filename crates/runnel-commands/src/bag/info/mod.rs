@@ -16,7 +16,8 @@ use runnel_bag::{BagReader, Channel, ChunkTotals, Compression, Encoding, Metadat
 use serde_json::{Value as Json, json};
 
 use super::files;
-use super::service_topics::{ActionTopic, ServiceTopic};
+use super::service_topics::ServiceTopic;
+use super::subject::Subject;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
 
@@ -114,9 +115,7 @@ impl BagInfo {
         for (position, channel) in reader.channels().iter().enumerate() {
             let messages = summary.counts.get(position).copied().unwrap_or_default();
             topics.entry(channel.topic.clone()).or_default().add(channel, messages);
-            if let Some(topic) = ServiceTopic::of(channel) {
-                Calls::add(&mut services, &mut actions, topic, messages);
-            }
+            Calls::add(&mut services, &mut actions, channel, messages);
         }
         let damage = reader.damage().map(ToString::to_string);
         // Damaged metadata are shown with the other damage by `check`.
@@ -152,16 +151,21 @@ impl BagInfo {
 }
 
 impl Calls {
-    /// Adds the events of a service, which may belong to an action.
+    /// Adds the events of a channel to its service or its action, if it has calls of one.
     fn add(
         services: &mut BTreeMap<String, Self>,
         actions: &mut BTreeMap<String, Self>,
-        topic: ServiceTopic,
+        channel: &Channel,
         events: u64,
     ) {
-        let (calls, type_name) = match topic.action() {
-            Some(ActionTopic { action, type_name }) => (actions.entry(action).or_default(), type_name),
-            None => (services.entry(topic.service).or_default(), Some(topic.type_name)),
+        let (calls, type_name) = match Subject::of(channel) {
+            Subject::Service(ServiceTopic { service, type_name }) => {
+                (services.entry(service).or_default(), Some(type_name))
+            }
+            Subject::Action { action, type_name, part } if part.is_service() => {
+                (actions.entry(action).or_default(), type_name)
+            }
+            Subject::Topic | Subject::Action { .. } => return,
         };
         calls.types.extend(type_name);
         calls.events = calls.events.saturating_add(events);

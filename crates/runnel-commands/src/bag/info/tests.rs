@@ -41,16 +41,19 @@ fn bag() -> BagInfo {
 #[test]
 fn recorded_calls_are_shown_by_service_and_action() {
     let mut bag = bag();
-    for (topic, type_name, events) in [
-        ("/power", "std_srvs/srv/SetBool", 8),
-        ("/fib/_action/send_goal", "a/action/Fibonacci_SendGoal", 4),
-        ("/fib/_action/cancel_goal", "action_msgs/srv/CancelGoal", 2),
+    for (topic, type_name, encoding, events) in [
+        ("/power/_service_event", "std_srvs/srv/SetBool_Event", Encoding::Cdr, 8),
+        ("/fib/_action/send_goal/_service_event", "a/action/Fibonacci_SendGoal_Event", Encoding::Cdr, 4),
+        ("/fib/_action/cancel_goal/_service_event", "action_msgs/srv/CancelGoal_Event", Encoding::Cdr, 2),
+        // These are no calls.
+        ("/fib/_action/feedback", "a/action/Fibonacci_FeedbackMessage", Encoding::Cdr, 50),
+        ("/topic/_service_event", "a/Topic_Event", Encoding::Ros1, 50),
     ] {
-        let (topic, type_name) = (format!("{topic}/_service_event"), format!("{type_name}_Event"));
-        let channel = Channel { topic, type_name, ..Channel::default() };
-        let topic = ServiceTopic::of(&channel).expect("events");
-        Calls::add(&mut bag.services, &mut bag.actions, topic, events);
+        let (topic, type_name) = (topic.to_owned(), type_name.to_owned());
+        let channel = Channel { topic, type_name, encoding, ..Channel::default() };
+        Calls::add(&mut bag.services, &mut bag.actions, &channel, events);
     }
+    assert_eq!((bag.services.len(), bag.actions.len()), (1, 1));
     let text = bag.text();
     for row in [
         "services:     /power   8 events    : std_srvs/srv/SetBool",

@@ -1,4 +1,4 @@
-//! What changes the course of the playing: keys, and requests of services.
+//! Commands to the player: from keys, and from requests of services.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
@@ -18,12 +18,12 @@ const KEY_PERIOD: Duration = Duration::from_millis(20);
 /// How much a key changes the rate, as in ros2 bag.
 const RATE_STEP: f64 = 0.1;
 
-/// Passes on the result of a command.
+/// Receives the result of a command.
 pub type Reply<T> = Box<dyn FnOnce(T) + Send>;
 
-/// What the player is asked to do.
+/// A command to the player.
 pub enum Command {
-    /// Pauses, or goes on. Replies whether that was a change.
+    /// Pauses, or resumes. Replies whether that was a change.
     SetPaused(bool, Reply<bool>),
     TogglePause(Reply<()>),
     IsPaused(Reply<bool>),
@@ -34,23 +34,23 @@ pub enum Command {
     ChangeRate(f64),
     /// Publishes this many messages while paused, all that remain if it is `None`. Replies how many were published.
     Burst(Option<u64>, Reply<u64>),
-    /// Goes on at this log time.
+    /// Continues at this log time. Replies whether it is in the range that is played.
     Seek(u64, Reply<bool>),
     /// Plays again after the end. Replies false while it is playing.
     Play(PlayRange, Reply<bool>),
     Stop(Reply<()>),
-    /// Only ends the sleep: what the player waits for has changed.
+    /// Ends the player's sleep, because something that it waits for has changed.
     Wake,
 }
 
-/// What is played again, in nanoseconds: as `rosbag2_interfaces/srv/Play` has it.
+/// The part of a bag to play again, as in `rosbag2_interfaces/srv/Play`. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlayRange {
     /// Offset from the start of the bag.
     pub start: u64,
-    /// How long, if that is limited.
+    /// Length of the part, if it is limited.
     pub duration: Option<u64>,
-    /// Log time of the end, if there is one.
+    /// Log time of the end, if it is limited.
     pub until: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ pub struct Controls {
 }
 
 impl Remote {
-    /// Sends a command. It is dropped with its reply if too many wait, or if the player has ended.
+    /// Sends a command. If too many commands wait, or the player has ended, it is dropped with its reply.
     pub fn send(&self, command: Command) {
         if self.0.try_send(command).is_err() {
             log::debug!("a command is dropped: too many wait, or the player ends");
@@ -84,7 +84,7 @@ impl Controls {
         Self { keys, next_keys: Instant::default(), remote: Remote(sender), commands, received: None }
     }
 
-    /// What sends commands to this.
+    /// A sender of commands to this player.
     pub fn remote(&self) -> Remote {
         self.remote.clone()
     }
@@ -98,7 +98,7 @@ impl Controls {
             return None;
         }
         let key = self.keys.as_ref().and_then(Keys::pressed);
-        // Several may have been typed.
+        // More keys may have been pressed.
         self.next_keys = if key.is_some() { now } else { now + KEY_PERIOD };
         key.and_then(command_of)
     }
@@ -119,7 +119,7 @@ impl Controls {
     }
 }
 
-/// What a key means, as in both originals.
+/// The command of a key, as in `rosbag play` and `ros2 bag play`.
 fn command_of(key: Key) -> Option<Command> {
     Some(match key {
         Key::Char(b' ') => Command::TogglePause(Box::new(|()| {})),

@@ -66,9 +66,6 @@ const ROS2_NODE: &str = "rosbag2_player";
 /// Begins the name of the node in ROS 1, as that of rosbag does.
 const ROS1_NODE: &str = "play";
 
-/// How long the end waits for responses and answers, unless the user gives a time.
-const ANSWERS: Duration = Duration::from_secs(1);
-
 /// What is played while paused, before keys and services go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burst {
@@ -136,7 +133,8 @@ fn play(plan: Plan, burst: Burst, cli: &CliContext) -> Result<(), CliError> {
     }
     play_until_end(&mut player, &plan, range, times)?;
     player.end_line();
-    player.delivery().publishers.wait_for_answers(plan.linger.unwrap_or(ANSWERS), || context.ok());
+    // Answers have as much time as the last messages have to arrive.
+    player.delivery().publishers.wait_for_answers(context.linger(), || context.ok());
     report(&player, &plan, started.elapsed(), cli)?;
     // The publishers go first: they wait for subscribers that have not received all.
     drop(player);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::core::schema::{Element, Generation, Schema, TypeName};
-use runnel::core::wire::{Reader, Wire, cdr};
+use runnel::core::wire::{Bytes, Reader, Wire, cdr};
 use runnel::msgs::std_msgs::msg::Header;
 use runnel::{QoS, RawMessage, Subscription, SubscriptionOptions};
 
@@ -44,8 +44,10 @@ struct LastStamp {
 struct State {
     /// In nanoseconds.
     stamp: u64,
-    /// The player waits for a later one.
-    is_awaited: bool,
+    /// The next message of the bag waits for a later one.
+    is_delayed: bool,
+    /// The player has not been woken since it began to wait.
+    wants_wake: bool,
     /// A message had a header.
     is_known: bool,
     /// Why the messages of a publisher cannot be read.
@@ -66,22 +68,15 @@ impl RateControl {
     ) -> Result<Self, CliError> {
         let last_stamp = LastStamp::new(player.clone());
         let subscriptions = graphs.all().map(|graph| {
-            let (last_stamp, types) = (last_stamp.clone(), load()?);
-            let (mut last_type, mut refused) = (None, LogOnce::default());
+            let last_stamp = last_stamp.clone();
+            let (mut stamps, mut refused) = (StampReader::new(load()?), LogOnce::default());
             let take = move |message: &RawMessage<'_>| {
-                let name = message.type_name();
-                if last_type.as_ref().is_none_or(|(last, _)| last != name) {
-                    let definition = (message.generation(), name, message.definition());
-                    last_type = Some((name.to_owned(), check_header(definition, &types)));
-                }
-                if let Some((_, Err(why))) = &last_type {
-                    refused.warn(format!("--rate-control-topic: {why}"));
-                    return last_stamp.set_unreadable(why);
-                }
-                match stamp(message) {
-                    Some(stamp) => last_stamp.set(stamp),
-                    None => {
-                        refused.warn(format!("--rate-control-topic: a message of type {name} is malformed"))
+                let received = (message.generation(), message.type_name(), message.definition());
+                match stamps.read(received, message.bytes()) {
+                    Ok(stamp) => last_stamp.set(stamp),
+                    Err(why) => {
+                        last_stamp.set_unreadable(&why);
+                        refused.warn(format!("--rate-control-topic: {why}"));
                     }
                 }
             };
@@ -96,8 +91,9 @@ impl RateControl {
     /// Whether a message of this log time has to wait. The next stamp ends the player's sleep then.
     pub fn delays(&self, log_time: u64) -> bool {
         let mut state = lock(&self.last_stamp.state);
-        state.is_awaited = log_time.saturating_sub(state.stamp) > self.max_delay;
-        state.is_awaited
+        state.is_delayed = log_time.saturating_sub(state.stamp) > self.max_delay;
+        state.wants_wake = state.is_delayed;
+        state.is_delayed
     }
 
     /// Checks that a later stamp can be awaited.
@@ -107,16 +103,18 @@ impl RateControl {
     pub fn check(&self) -> Result<(), CliError> {
         let state = lock(&self.last_stamp.state);
         match &state.unreadable {
-            Some(why) if state.is_awaited && !state.is_known => Err(CliError::Failed(format!(
+            Some(why) if state.is_delayed && !state.is_known => Err(CliError::Failed(format!(
                 "--rate-control-topic: {why}. Try: a topic whose messages begin with a header"
             ))),
             _ => Ok(()),
         }
     }
 
-    /// The playing goes on at this log time, which nobody can have reached before.
+    /// Continues at this log time. It replaces the last stamp, since no node has received later messages of this part.
     pub fn begin_at(&self, log_time: u64) {
-        lock(&self.last_stamp.state).stamp = log_time;
+        let mut state = lock(&self.last_stamp.state);
+        state.stamp = log_time;
+        state.is_delayed = false;
     }
 }
 
@@ -136,21 +134,49 @@ impl LastStamp {
         self.change(|state| state.unreadable = Some(why.to_owned()));
     }
 
-    /// Changes the state, and ends the sleep of a player that waits for it. A change sends at most one command.
+    /// Changes the state, and ends the player's sleep if it waits for that. Each wait is ended by one command.
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
         change(&mut state);
-        if std::mem::take(&mut state.is_awaited) {
+        if std::mem::take(&mut state.wants_wake) {
             self.player.send(Command::Wake);
         }
     }
 }
 
-/// Checks that messages of a type begin with a header: its generation, its name, and in ROS 1 its definition.
-fn check_header(
-    (generation, name, definition): (Generation, &str, &str),
-    types: &Types,
-) -> Result<(), String> {
+/// A type as a publisher announces it: its generation, its name, and in ROS 1 its definition.
+type ReceivedType<'a> = (Generation, &'a str, &'a str);
+
+/// Reads the stamps of messages.
+struct StampReader {
+    types: Types,
+    /// Name of the last message's type, and whether it begins with a header.
+    last_type: Option<(String, Result<(), String>)>,
+}
+
+impl StampReader {
+    fn new(types: Types) -> Self {
+        Self { types, last_type: None }
+    }
+
+    /// The stamp of the header with which a message begins, in nanoseconds.
+    ///
+    /// # Errors
+    /// Why the message cannot be read.
+    fn read(&mut self, received: ReceivedType<'_>, message: Bytes<'_>) -> Result<u64, String> {
+        let (generation, name, _) = received;
+        if self.last_type.as_ref().is_none_or(|(last, _)| last != name) {
+            self.last_type = Some((name.to_owned(), check_header(received, &self.types)));
+        }
+        if let Some((_, Err(why))) = &self.last_type {
+            return Err(why.clone());
+        }
+        stamp(generation, message).ok_or_else(|| format!("a message of type {name} is malformed"))
+    }
+}
+
+/// Checks that messages of a type begin with a header.
+fn check_header((generation, name, definition): ReceivedType<'_>, types: &Types) -> Result<(), String> {
     let unknown = |why: &dyn Display| format!("messages of type {name} cannot be read: {why}");
     let schema = match generation {
         Generation::Ros1 => {
@@ -170,11 +196,10 @@ fn without_header(name: &str) -> String {
     format!("messages of type {name} do not begin with a header")
 }
 
-/// The stamp of the header with which a message begins, in nanoseconds.
-fn stamp(message: &RawMessage<'_>) -> Option<u64> {
-    let mut reader = match message.generation() {
-        Generation::Ros1 => Reader::new(message.bytes()),
-        Generation::Ros2 => cdr::reader(message.bytes()).ok()?,
+fn stamp(generation: Generation, message: Bytes<'_>) -> Option<u64> {
+    let mut reader = match generation {
+        Generation::Ros1 => Reader::new(message),
+        Generation::Ros2 => cdr::reader(message).ok()?,
     };
     let mut header = Header::default();
     header.read_into(&mut reader).ok()?;
@@ -218,6 +243,31 @@ mod tests {
         assert!(why.starts_with("--rate-control-topic: messages of type a/B cannot be read. Try: "), "{why}");
         control.last_stamp.set(0);
         assert!(control.delays(11) && control.check().is_ok(), "another publisher can be read");
+    }
+
+    #[test]
+    fn unreadable_messages_at_any_rate_end_the_wait() {
+        let controls = Controls::new(None);
+        let control = control(&controls);
+        assert!(control.delays(11));
+        // Several arrive before the player checks.
+        for _ in 0..3 {
+            control.last_stamp.set_unreadable("messages of type a/B cannot be read");
+            assert!(control.check().is_err(), "it would wait for ever");
+        }
+        control.begin_at(11);
+        assert!(control.check().is_ok(), "nothing waits");
+    }
+
+    #[test]
+    fn malformed_message_is_unreadable() {
+        let mut stamps = StampReader::new(Types::new(&[]).expect("no folder to read"));
+        let point = (Generation::Ros2, "geometry_msgs/msg/PointStamped", "");
+        // CDR, little-endian: seconds, nanoseconds, and an empty frame id.
+        let header = [[0, 1, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0], [1, 0, 0, 0], [0; 4]].concat();
+        assert_eq!(stamps.read(point, header[..].into()), Ok(2_000_000_003));
+        let why = stamps.read(point, header[..10].into()).expect_err("it is cut off");
+        assert_eq!(why, "a message of type geometry_msgs/msg/PointStamped is malformed");
     }
 
     #[test]

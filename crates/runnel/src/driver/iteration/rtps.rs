@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 
 use runnel_io::{Datagrams, clock};
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Event, Sample};
 
 use crate::driver::effect::Effect;
@@ -177,12 +177,7 @@ impl Driver {
     fn ros2_event(&mut self, event: Event) {
         let Self { ros2, effects, .. } = self;
         match event {
-            Event::Matched { local, remote } => {
-                ros2.matched(local, remote);
-                ros2.add_matched_pair(local, remote, effects);
-                ros2.service_matched(local, remote, effects);
-                self.reader_matched(local, remote);
-            }
+            Event::Matched { local, remote } => self.pair_matched(local, remote),
             Event::Unmatched { local, remote } => {
                 self.remove_matched_pair(local, remote);
                 // Shared memory may have brought replies of the server.
@@ -190,17 +185,47 @@ impl Driver {
                 self.reader_unmatched(local, remote);
                 self.ros2.unmatched(local, remote);
                 self.ros2.service_unmatched(local, remote, &mut self.effects);
+                self.end_unused_readers(&[local]);
             }
             Event::ParticipantLost(participant) => {
                 let pairs = ros2.participant_lost(participant, effects);
                 pairs.into_iter().for_each(|pair| self.lose_pair(pair));
             }
+            Event::EndpointFound(endpoint) => {
+                let moved = ros2.endpoint_found(endpoint, effects);
+                moved.into_iter().for_each(|(local, remote)| self.pair_matched(local, remote));
+            }
             Event::EndpointLost(endpoint) => {
-                let ended = ros2.publisher_lost(endpoint);
-                self.end_endpoints(&ended);
+                let readers = ros2.publisher_lost(endpoint);
+                self.end_unused_readers(&readers);
             }
             other => ros2.on_event(other, effects),
         }
+    }
+
+    /// Handles a match. RTPS may report it again after a publisher has moved to this reader.
+    fn pair_matched(&mut self, local: EntityId, remote: Guid) {
+        let Self { ros2, effects, .. } = self;
+        if ros2.is_linked(local, remote) {
+            return;
+        }
+        ros2.matched(local, remote);
+        ros2.add_matched_pair(local, remote, effects);
+        ros2.service_matched(local, remote, effects);
+        self.reader_matched(local, remote);
+    }
+
+    /// Ends those of these readers that belong to untyped subscriptions and receive no publisher any more. Publishers that
+    /// found no free reader get one.
+    fn end_unused_readers(&mut self, readers: &[EntityId]) {
+        let unused = |reader: &&EntityId| self.ros2.forget_unused_reader(**reader);
+        let unused: Vec<EntityId> = readers.iter().filter(unused).copied().collect();
+        if unused.is_empty() {
+            return;
+        }
+        self.end_endpoints(&unused);
+        let moved = self.ros2.match_refused_publishers(&mut self.effects);
+        moved.into_iter().for_each(|(local, remote)| self.pair_matched(local, remote));
     }
 
     /// Removes endpoints, after taking the samples of their pairs by shared memory.

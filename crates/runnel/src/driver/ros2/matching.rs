@@ -13,6 +13,11 @@ use crate::log_output::console;
 use crate::ros2_graph::Gid;
 
 impl Ros2 {
+    /// Whether a reader receives a publisher.
+    pub(in crate::driver) fn is_linked(&self, reader: EntityId, writer: Guid) -> bool {
+        self.readers.get(&reader).is_some_and(|end| end.links.contains_key(&writer))
+    }
+
     pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
         let dual_node_id = self.rtps.as_ref().and_then(|rtps| rtps.dual_node_id_of(remote));
         self.log_link(local, remote, "joined");

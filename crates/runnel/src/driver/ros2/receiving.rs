@@ -102,11 +102,6 @@ impl Ros2 {
             Event::PeerFault(line) => self.warn_of_participant(format_args!("{line}")),
             Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
             Event::VendorMessage { participant, bytes } => self.on_vendor_message(participant, &bytes, effects),
-            Event::EndpointFound(endpoint) => {
-                self.on_graph_reader_found(endpoint, effects);
-                self.publisher_found(endpoint, effects);
-                self.warn_of_type(endpoint, effects);
-            }
             Event::LivelinessChanged { reader, writer, alive } => {
                 self.liveliness_changed(reader, writer, alive);
             }
@@ -115,8 +110,20 @@ impl Ros2 {
             Event::ParticipantFound(_) => {}
             // The event loop handles these.
             Event::Matched { .. } | Event::Unmatched { .. } => {}
-            Event::ParticipantLost(_) | Event::EndpointLost(_) => {}
+            Event::ParticipantLost(_) | Event::EndpointFound(_) | Event::EndpointLost(_) => {}
         }
+    }
+
+    /// Handles a new or changed remote endpoint. Returns pairs as [`Ros2::publisher_found`].
+    pub(in crate::driver) fn endpoint_found(
+        &mut self,
+        endpoint: Guid,
+        effects: &mut Effects,
+    ) -> Vec<(EntityId, Guid)> {
+        self.on_graph_reader_found(endpoint, effects);
+        let moved = self.publisher_found(endpoint, effects);
+        self.warn_of_type(endpoint, effects);
+        moved
     }
 
     /// Handles lost samples of a writer.

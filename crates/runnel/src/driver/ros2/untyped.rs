@@ -41,11 +41,20 @@ pub(super) struct UntypedSubscription {
     publishers: BTreeMap<Guid, Option<EntityId>>,
 }
 
-/// A reader for one announced type.
+/// A reader for one announced type and QoS.
 struct TypedReader {
     id: EntityId,
     dds_type: String,
     qos: QoS,
+}
+
+/// The reader of a publisher.
+enum AssignedReader {
+    /// Unchanged, or an existing one whose match is still to come.
+    Existing,
+    /// Another existing one, which RTPS may have matched before.
+    Moved(EntityId),
+    Created(EntityId),
 }
 
 impl UntypedSubscription {
@@ -66,7 +75,7 @@ impl UntypedSubscription {
         let kept = of_type().find(|typed| Some(typed.id) == known && fits(typed));
         let equal = || of_type().find(|typed| typed.qos == requested);
         // A weaker reader is better than none.
-        let are_all_used = self.readers.len() >= MAX_READERS;
+        let are_all_used = !self.has_free_reader();
         let weaker = || of_type().find(|typed| are_all_used && fits(typed));
         kept.or_else(equal).or_else(weaker).map(|typed| typed.id)
     }
@@ -77,19 +86,20 @@ impl UntypedSubscription {
         if self.accepts_less { limited_to_offer(requested, &publisher.qos) } else { requested }
     }
 
-    /// The new reader for a publisher's messages; `None` if a reader for them exists.
-    fn reader_for(
+    /// Assigns a reader to a publisher. It is created if no existing one fits.
+    fn assign_reader(
         &mut self,
         rtps: &Rtps,
         publisher: &DiscoveredPublisher,
-    ) -> Result<Option<(EntityId, ReaderEnd)>, String> {
+    ) -> Result<AssignedReader, String> {
         let qos = self.requested_qos(publisher);
         let existing = self.existing_reader(publisher, qos);
-        self.publishers.insert(publisher.writer, existing);
-        if existing.is_some() {
-            return Ok(None);
+        let former = self.publishers.insert(publisher.writer, existing);
+        if let Some(reader) = existing {
+            let has_moved = former.is_some_and(|former| former != existing);
+            return Ok(if has_moved { AssignedReader::Moved(reader) } else { AssignedReader::Existing });
         }
-        if self.readers.len() >= MAX_READERS {
+        if !self.has_free_reader() {
             return Err(format!(
                 "topic {}: publishers have more than {MAX_READERS} types and QoS: messages of type {} are not received",
                 self.topic,
@@ -105,7 +115,12 @@ impl UntypedSubscription {
         ));
         self.readers.push(TypedReader { id, dds_type: publisher.dds_type.clone(), qos });
         self.publishers.insert(publisher.writer, Some(id));
-        Ok(Some((id, self.reader_of(publisher))))
+        Ok(AssignedReader::Created(id))
+    }
+
+    /// Whether another reader may be created.
+    fn has_free_reader(&self) -> bool {
+        self.readers.len() < MAX_READERS
     }
 
     fn reader_of(&self, publisher: &DiscoveredPublisher) -> ReaderEnd {
@@ -131,15 +146,17 @@ impl UntypedSubscription {
         self.publishers.get(&writer) == Some(&Some(reader))
     }
 
-    /// Removes a publisher. Returns the readers that receive no publisher then.
-    fn remove_publisher(&mut self, writer: Guid) -> Vec<EntityId> {
-        let Self { publishers, readers, .. } = self;
-        if publishers.remove(&writer).is_none() {
-            return Vec::new();
-        }
-        let is_unused =
-            |typed: &mut TypedReader| !publishers.values().any(|reader| *reader == Some(typed.id));
-        readers.extract_if(.., is_unused).map(|typed| typed.id).collect()
+    /// Removes a reader that receives no publisher; false if it receives one, or belongs to another subscription.
+    fn remove_unused(&mut self, reader: EntityId) -> bool {
+        let is_used = self.publishers.values().any(|used| *used == Some(reader));
+        let unused = self.readers.iter().position(|typed| typed.id == reader && !is_used);
+        unused.map(|position| self.readers.remove(position)).is_some()
+    }
+
+    /// Publishers for which there was no free reader.
+    fn refused_publishers(&self) -> Vec<Guid> {
+        let refused = self.publishers.iter().filter(|(_, reader)| reader.is_none());
+        refused.map(|(writer, _)| *writer).collect()
     }
 }
 
@@ -175,42 +192,70 @@ impl Ros2 {
             publishers: BTreeMap::new(),
         });
         let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
-        known.into_iter().flatten().for_each(|publisher| self.match_untyped(&publisher, effects));
+        // A new subscription has no readers that RTPS has matched before.
+        known.into_iter().flatten().for_each(|publisher| _ = self.match_untyped(&publisher, effects));
         input
     }
 
-    /// Handles a new or changed remote endpoint.
-    pub(super) fn publisher_found(&mut self, endpoint: Guid, effects: &mut Effects) {
+    /// Handles a new or changed remote endpoint. Returns the pairs that RTPS has matched before, and whose reader receives
+    /// the publisher from now on.
+    pub(super) fn publisher_found(&mut self, endpoint: Guid, effects: &mut Effects) -> Vec<(EntityId, Guid)> {
         if self.untyped.is_empty() {
-            return;
+            return Vec::new();
         }
-        if let Some(publisher) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint)) {
-            self.match_untyped(&publisher, effects);
-        }
+        let publisher = self.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint));
+        publisher.map(|publisher| self.match_untyped(&publisher, effects)).unwrap_or_default()
     }
 
-    fn match_untyped(&mut self, publisher: &DiscoveredPublisher, effects: &mut Effects) {
-        let Self { rtps: Some(rtps), untyped, readers, .. } = self else { return };
-        let mut is_made = false;
+    /// As [`Ros2::publisher_found`], for a publisher.
+    fn match_untyped(
+        &mut self,
+        publisher: &DiscoveredPublisher,
+        effects: &mut Effects,
+    ) -> Vec<(EntityId, Guid)> {
+        let Self { rtps: Some(rtps), untyped, readers, .. } = self else { return Vec::new() };
+        let (mut is_made, mut moved) = (false, Vec::new());
         for end in untyped.iter_mut().filter(|end| end.matches(publisher)) {
-            match end.reader_for(rtps, publisher) {
-                Ok(None) => {}
-                Ok(Some((id, reader))) => {
+            match end.assign_reader(rtps, publisher) {
+                Ok(AssignedReader::Existing) => {}
+                Ok(AssignedReader::Moved(id)) => moved.push((id, publisher.writer)),
+                Ok(AssignedReader::Created(id)) => {
                     is_made = true;
-                    readers.insert(id, reader);
+                    readers.insert(id, end.reader_of(publisher));
                     effects.push_back(Effect::ReaderCreated { reader: id });
                 }
                 Err(line) => effects.push_back(Effect::NodeWarning { node: end.node, line }),
             }
         }
+        moved.retain(|(reader, writer)| rtps.is_matched(*reader, *writer));
         if is_made {
             effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         }
+        moved
     }
 
-    /// Handles the end of a remote endpoint. Returns the readers that end with it.
+    /// Handles the end of a remote endpoint. Returns the readers that have received it.
     pub(in crate::driver) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
-        self.untyped.iter_mut().flat_map(|end| end.remove_publisher(endpoint)).collect()
+        self.untyped.iter_mut().filter_map(|end| end.publishers.remove(&endpoint)?).collect()
+    }
+
+    /// Forgets a reader of an untyped subscription that receives no publisher any more; false if it is another one. What a
+    /// publisher that has moved still sends to its former reader is received first.
+    pub(in crate::driver) fn forget_unused_reader(&mut self, reader: EntityId) -> bool {
+        self.readers.get(&reader).is_some_and(|end| end.is_untyped && end.links.is_empty())
+            && self.untyped.iter_mut().any(|end| end.remove_unused(reader))
+    }
+
+    /// Assigns readers to publishers that were refused, as far as there are free ones. Returns pairs as
+    /// [`Ros2::publisher_found`].
+    pub(in crate::driver) fn match_refused_publishers(
+        &mut self,
+        effects: &mut Effects,
+    ) -> Vec<(EntityId, Guid)> {
+        let has_free = |end: &&UntypedSubscription| end.has_free_reader();
+        let refused = self.untyped.iter().filter(has_free).flat_map(UntypedSubscription::refused_publishers);
+        let refused: Vec<Guid> = refused.collect();
+        refused.into_iter().flat_map(|writer| self.publisher_found(writer, effects)).collect()
     }
 }
 

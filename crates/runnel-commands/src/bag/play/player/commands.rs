@@ -63,7 +63,8 @@ impl Player {
         is_valid
     }
 
-    /// Goes on at a log time, not before the start of the range. What late subscribers would have got from before comes first.
+    /// Continues at a log time, not before the start of the range. The earlier messages that late subscribers would receive
+    /// come first.
     pub(super) fn seek(&mut self, log_time: u64) {
         let start = log_time.max(self.range.0);
         let kept = self.cursor.kept_before(&self.kept, start, || self.context.ok());

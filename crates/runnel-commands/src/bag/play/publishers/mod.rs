@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runnel::core::schema::{Generation, Schema};
-use runnel_bag::{Channel, Encoding};
+use runnel_bag::Channel;
 use runnel_bridge::Rules;
 
 use super::conversion::Conversion;
@@ -16,8 +16,9 @@ use super::goals::Goals;
 use super::played_graphs::{PlayedGraph, PlayedGraphs};
 use super::requests::{self, RequestSource, Requests};
 use super::{played_type, service_events};
-use crate::bag::action_topics::{ActionPart, PartOfAction};
+use crate::bag::action_topics::ActionPart;
 use crate::bag::qos_overrides::QosOverrides;
+use crate::bag::subject::Subject;
 use crate::log_once::LogOnce;
 use crate::types::Types;
 use entry::{Entry, Key};
@@ -78,8 +79,8 @@ impl Publishers {
         for (position, channel) in channels.iter().enumerate() {
             let Some(name) = topic(channel) else { continue };
             let Some(graph) = graphs.of(playing.generation(channel)) else { continue };
-            if let Some(PartOfAction { action, part }) = playing.sent_action(channel, &name) {
-                actions.entry(action.to_owned()).or_default().push((position, part));
+            if let Some((action, part)) = playing.sent_action(channel, &name) {
+                actions.entry(action).or_default().push((position, part));
                 continue;
             }
             let added = match playing.requests.zip(requests::service_of(channel)) {
@@ -138,9 +139,7 @@ impl Publishers {
         playing: &Playing<'_>,
         source: RequestSource,
     ) -> Result<(), String> {
-        // The topic may have been renamed.
-        let renamed = Channel { topic: topic.to_owned(), ..channel.clone() };
-        let service = requests::service_of(&renamed).unwrap_or_else(|| topic.to_owned());
+        let service = requests::service_of(&renamed(channel, topic)).unwrap_or_else(|| topic.to_owned());
         self.services.push(Requests::create(&graph.node, &service, channel, playing.types, source)?);
         self.of_channel[position] = Some(Target::Service(self.services.len() - 1));
         Ok(())
@@ -212,10 +211,13 @@ impl Playing<'_> {
         self.graph.or_else(|| played_type::generation(channel)).unwrap_or(Generation::Ros2)
     }
 
-    /// The part of an action whose goals are sent, if a channel that is played as this topic has it.
-    fn sent_action<'a>(&self, channel: &Channel, topic: &'a str) -> Option<PartOfAction<'a>> {
-        let is_sent = self.goals.is_some() && channel.encoding == Encoding::Cdr;
-        PartOfAction::of(topic).filter(|_| is_sent)
+    /// The action whose goals are sent, and its part, if a channel that is played as this topic has one.
+    fn sent_action(&self, channel: &Channel, topic: &str) -> Option<(String, ActionPart)> {
+        self.goals?;
+        match Subject::of(&renamed(channel, topic)) {
+            Subject::Action { action, part, .. } => Some((action, part)),
+            _ => None,
+        }
     }
 
     /// The type with which a channel is played, and the conversion to it.
@@ -229,5 +231,50 @@ impl Playing<'_> {
         }
         let (conversion, to) = Conversion::to_other(&schema, self.types, self.rules)?;
         Ok((to, Some(conversion)))
+    }
+}
+
+/// A channel as it is played: its topic may have another name.
+fn renamed(channel: &Channel, topic: &str) -> Channel {
+    Channel { topic: topic.to_owned(), ..channel.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use runnel_bag::Encoding;
+
+    use super::*;
+
+    #[test]
+    fn goals_are_sent_of_channels_with_types_of_an_action() {
+        let (types, rules) = (Types::new(&[]).expect("no folder to read"), Rules::default());
+        let overrides = QosOverrides::default();
+        let goals = Some(RequestSource::default());
+        let playing = Playing {
+            types: &types,
+            graph: None,
+            rules: &rules,
+            overrides: &overrides,
+            requests: None,
+            goals,
+        };
+        let sent = |type_name: &str, encoding, topic: &str| {
+            let channel =
+                Channel { topic: "/old".into(), type_name: type_name.into(), encoding, ..Channel::default() };
+            playing.sent_action(&channel, topic)
+        };
+        let (status, topic) = ("action_msgs/msg/GoalStatusArray", "/fib/_action/status");
+        assert_eq!(sent(status, Encoding::Cdr, topic), Some(("/fib".to_owned(), ActionPart::Status)));
+        assert_eq!(sent("std_msgs/msg/String", Encoding::Cdr, topic), None);
+        assert_eq!(sent(status, Encoding::Ros1, topic), None);
+        assert_eq!(sent(status, Encoding::Cdr, "/status"), None);
+        let without = Playing { goals: None, ..playing };
+        let channel = Channel {
+            topic: topic.into(),
+            type_name: status.into(),
+            encoding: Encoding::Cdr,
+            ..Channel::default()
+        };
+        assert_eq!(without.sent_action(&channel, topic), None);
     }
 }

@@ -12,6 +12,9 @@ use crate::streaming::lock;
 /// Most publishers whose messages are known: peers can be any number. When there are more, all are forgotten.
 const MOST_PUBLISHERS: usize = 1000;
 
+/// How many of the last latched messages of a publisher are known.
+const MOST_LATCHED: usize = 2;
+
 /// See the module's documentation. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Handover(Arc<Mutex<Taken>>);
@@ -29,9 +32,9 @@ struct Taken {
     has_begun: bool,
     /// By publisher, the first and the last number of the earlier and of the later subscription.
     numbers: BTreeMap<Gid, [Option<(u64, u64)>; 2]>,
-    /// By publisher without numbers, the hash of the last latched message of the earlier subscription: the later one
-    /// receives that message again.
-    latched: BTreeMap<String, u64>,
+    /// By publisher without numbers, the hashes of the last two latched messages of the earlier subscription, the newest
+    /// behind. The later one receives the last one again. It receives both if it has joined between them.
+    latched: BTreeMap<String, Vec<u64>>,
     hasher: RandomState,
 }
 
@@ -80,13 +83,25 @@ impl Taken {
                     if self.latched.len() >= MOST_PUBLISHERS && !self.latched.contains_key(publisher) {
                         self.latched.clear();
                     }
-                    self.latched.insert(publisher.to_owned(), hash);
+                    let latched = self.latched.entry(publisher.to_owned()).or_default();
+                    if latched.len() >= MOST_LATCHED {
+                        latched.remove(0);
+                    }
+                    latched.push(hash);
                 }
                 true
             }
             Side::Later => {
-                let earlier = self.latched.remove(publisher);
-                earlier.is_none() || earlier != hash(&self.hasher)
+                let Some(mut earlier) = self.latched.remove(publisher) else { return true };
+                let hash = hash(&self.hasher);
+                let known = earlier.iter().rposition(|known| Some(*known) == hash);
+                // Those before it do not come any more.
+                if let Some(newer) = known.map(|position| earlier.split_off(position + 1))
+                    && !newer.is_empty()
+                {
+                    self.latched.insert(publisher.to_owned(), newer);
+                }
+                known.is_none()
             }
         }
     }
@@ -144,6 +159,19 @@ mod tests {
         let handover = Handover::default();
         assert!(handover.takes(Side::Earlier, &latched("/one", "old")));
         assert!(handover.takes(Side::Later, &latched("/one", "map")), "the earlier one missed it");
+    }
+
+    #[test]
+    fn latched_messages_on_both_sides_of_the_join_are_taken_once() {
+        let handover = Handover::default();
+        let latched = |text| arrival(Source { is_latching: true, ..source("/one") }, 1, text);
+        for text in ["older", "old", "map"] {
+            assert!(handover.takes(Side::Earlier, &latched(text)));
+        }
+        handover.begin();
+        // It has joined before the second one was published.
+        let texts = ["old", "map", "map", "old"];
+        assert_eq!(texts.map(|text| handover.takes(Side::Later, &latched(text))), [false, false, true, true]);
     }
 
     #[test]

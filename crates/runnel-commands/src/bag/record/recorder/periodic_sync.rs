@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use runnel_io::clock;
+
 use crate::bag::record::sink::Sink;
 use crate::streaming::lock;
 
@@ -28,7 +30,7 @@ impl PeriodicSync {
             while ended.recv_timeout(left(due)) == Err(RecvTimeoutError::Timeout) {
                 // Messages that arrive while this sync runs are not part of it.
                 let begun = Instant::now();
-                lock(&sink).sync();
+                lock(&sink).sync(clock::monotonic());
                 // A slow disk leaves half of the time to the messages, which wait for a sync.
                 due = (begun + period).max(Instant::now() + begun.elapsed());
             }

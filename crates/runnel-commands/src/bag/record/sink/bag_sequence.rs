@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use runnel::core::time::Instant;
 use runnel_bag::{Error, Metadata};
 
 use super::arrival::{Content, OwnedContent};
@@ -11,7 +12,7 @@ use super::end::is_disk_full;
 use super::free_space::FreeSpace;
 use super::latched::{Latched, latched};
 use super::limits::Limits;
-use super::open_bag::OpenBag;
+use super::open_bag::{OpenBag, Synced};
 use super::origin::Origin;
 use crate::error::CliError;
 
@@ -111,15 +112,15 @@ impl BagSequence {
         self.open.as_ref().is_some_and(|bag| limits.is_full(bag.own_len(), bag.start(), now))
     }
 
-    /// Gives everything so far to the disk, with the losses until now. False if nothing was written since the last time.
+    /// Gives everything so far to the disk, with the losses until now.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn sync(&mut self, loss: Metadata) -> Result<bool, Error> {
+    pub fn sync(&mut self, loss: Metadata, now: Instant) -> Result<Synced, Error> {
         self.synced_len = self.len();
-        let is_synced = self.open.as_mut().map_or(Ok(false), |bag| bag.sync(loss))?;
+        let synced = self.open.as_mut().map_or(Ok(Synced::Nothing), |bag| bag.sync(loss, now))?;
         self.synced_kept = self.kept;
-        Ok(is_synced)
+        Ok(synced)
     }
 
     /// What the open bag repeats although no earlier bag has it safely: the topics and the lengths of the messages.

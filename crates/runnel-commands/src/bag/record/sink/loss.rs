@@ -50,15 +50,16 @@ impl Counts {
         }
     }
 
-    /// What came after `before`.
+    /// What came after `before`. Drops and the gaps that they leave in the numbers may be on different sides, so lost
+    /// messages are those that were lost until now, but not until then.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
             messages: self.messages.saturating_sub(before.messages),
             bytes: self.bytes.saturating_sub(before.bytes),
-            missing: self.missing.saturating_sub(before.missing),
+            missing: 0,
             dropped: self.dropped.saturating_sub(before.dropped),
-            reported: self.reported.saturating_sub(before.reported),
+            reported: self.lost().saturating_sub(before.lost()),
             refused: self.refused.saturating_sub(before.refused),
         }
     }
@@ -131,5 +132,13 @@ mod tests {
         assert_eq!((counts.lost(), counts.absent()), (2, 8));
         let ros1 = Counts { dropped: 5, ..Counts::default() };
         assert_eq!((ros1.lost(), ros1.absent()), (0, 5));
+    }
+
+    #[test]
+    fn drops_before_and_their_gap_after_are_no_loss_on_the_wire() {
+        let before = Counts { dropped: 5, ..Counts::default() };
+        let now = Counts { dropped: 6, missing: 7, ..before };
+        let since = now.since(before);
+        assert_eq!((since.lost(), since.dropped), (1, 1));
     }
 }

@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use runnel::core::schema::Generation;
+use runnel::core::time::Instant;
 
 pub use arrival::Arrival;
 use arrival::OwnedArrival;
@@ -179,9 +180,9 @@ impl Sink {
         }
     }
 
-    /// Gives everything so far to the disk, and waits until it is safe from a power failure.
-    pub fn sync(&mut self) {
-        self.store.sync(&self.channels);
+    /// Gives everything so far to the disk, and waits until it is safe from a power failure. `now` is the monotonic time.
+    pub fn sync(&mut self, now: Instant) {
+        self.store.sync(&self.channels, now);
     }
 
     /// Begins the next bag at `now`. False if there is none: in snapshot mode, or when the recording has ended.

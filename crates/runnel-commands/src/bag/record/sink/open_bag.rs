@@ -1,10 +1,25 @@
 //! The bag that is written.
 
+use std::time::Duration;
+
+use runnel::core::time::Instant;
 use runnel_bag::{BagWriter, ChannelId, Error, Metadata, NewMessage};
 
 use super::arrival::Content;
 use super::bags::Written;
 use super::channels::Channels;
+
+/// How often a bag gets new losses at most: each record has all topics with losses.
+const LOSS_PERIOD: Duration = Duration::from_secs(60);
+
+/// What is safe since the last sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synced {
+    Nothing,
+    Messages,
+    /// Also the losses until now.
+    MessagesAndLoss,
+}
 
 /// The bag that is written.
 pub struct OpenBag {
@@ -19,8 +34,8 @@ pub struct OpenBag {
     /// Length of the messages of earlier bags that it begins with, which do not count as its own.
     repeated_len: u64,
     is_dirty: bool,
-    /// The losses that it holds.
-    loss: Metadata,
+    /// The losses that it holds, and when it got them.
+    loss: Option<(Metadata, Instant)>,
 }
 
 impl OpenBag {
@@ -33,7 +48,7 @@ impl OpenBag {
             end: 0,
             repeated_len: 0,
             is_dirty: false,
-            loss: Metadata::default(),
+            loss: None,
         }
     }
 
@@ -76,21 +91,29 @@ impl OpenBag {
         Ok(())
     }
 
-    /// Gives everything so far to the disk, with the losses until now, and waits until it is safe from a power failure.
-    /// False if nothing was written since the last time.
+    /// Gives everything so far to the disk, from time to time with the losses until now, and waits until it is safe from a
+    /// power failure.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn sync(&mut self, loss: Metadata) -> Result<bool, Error> {
-        if !loss.values.is_empty() && loss != self.loss {
-            self.is_dirty |= self.writer.update_metadata(&loss)?;
-            self.loss = loss;
-        }
-        if !std::mem::take(&mut self.is_dirty) {
-            return Ok(false);
+    pub fn sync(&mut self, loss: Metadata, now: Instant) -> Result<Synced, Error> {
+        let has_loss = self.update_loss(loss, now)?;
+        if !std::mem::take(&mut self.is_dirty) && !has_loss {
+            return Ok(Synced::Nothing);
         }
         self.writer.sync()?;
-        Ok(true)
+        Ok(if has_loss { Synced::MessagesAndLoss } else { Synced::Messages })
+    }
+
+    /// Writes the losses until now if they are new and due; whether the format can have them.
+    fn update_loss(&mut self, loss: Metadata, now: Instant) -> Result<bool, Error> {
+        let is_due = |(held, at): &(Metadata, Instant)| *held != loss && now.since(*at) >= LOSS_PERIOD;
+        if loss.values.is_empty() || !self.loss.as_ref().is_none_or(is_due) {
+            return Ok(false);
+        }
+        let is_written = self.writer.update_metadata(&loss)?;
+        self.loss = Some((loss, now));
+        Ok(is_written)
     }
 
     /// The id of a channel of the recording in this bag.

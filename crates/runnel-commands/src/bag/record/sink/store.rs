@@ -1,5 +1,6 @@
 //! Where messages of known channels are stored: in the bags, or in snapshot mode in memory until a snapshot is requested.
 
+use runnel::core::time::Instant;
 use runnel_bag::Error;
 
 use super::arrival::Content;
@@ -8,6 +9,7 @@ use super::channels::Channels;
 use super::end::{End, is_of_disk};
 use super::limits::Limits;
 use super::memory_ring::{MemoryRing, Remembered};
+use super::open_bag::Synced;
 use super::origin::Origin;
 use super::topics::RecordedTopics;
 use crate::error::CliError;
@@ -59,7 +61,7 @@ impl Store {
     }
 
     /// Gives everything so far to the disk, and waits until it is safe from a power failure.
-    pub fn sync(&mut self, channels: &Channels) {
+    pub fn sync(&mut self, channels: &Channels, now: Instant) {
         if self.end.is_some() {
             return;
         }
@@ -70,9 +72,13 @@ impl Store {
         {
             self.end = Some(End::Refused(why));
         }
-        match self.bags.sync(self.topics.loss_until_now()) {
-            Ok(true) => self.topics.mark_synced(),
-            Ok(false) => {}
+        match self.bags.sync(self.topics.loss_until_now(), now) {
+            Ok(Synced::Nothing) => {}
+            Ok(Synced::Messages) => self.topics.mark_synced(),
+            Ok(Synced::MessagesAndLoss) => {
+                self.topics.mark_synced();
+                self.topics.mark_loss_synced();
+            }
             Err(error) => self.fail(&error, channels),
         }
     }
@@ -190,7 +196,7 @@ impl Store {
         }
         let replaced = self.bags.replace_failed(error, channels, self.now);
         if self.end_if_failed(replaced) {
-            self.topics.count_unsynced_as_refused();
+            self.topics.end_failed_bag();
             for (topic, len) in self.bags.unsynced_repeated() {
                 self.topics[topic].count_rescued(len);
             }

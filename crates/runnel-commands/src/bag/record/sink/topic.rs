@@ -21,8 +21,10 @@ pub struct Topic {
     admitted: Option<u64>,
     /// What was written since the bag was last synced.
     unsynced: Counts,
-    /// Its numbers when the last bag was complete.
+    /// Those of its numbers that earlier bags hold.
     in_earlier_bags: Counts,
+    /// Its numbers when the open bag last got its losses, or when it began.
+    in_open_bag: Counts,
 }
 
 impl Topic {
@@ -70,7 +72,7 @@ impl Topic {
         self.unsynced = self.unsynced.plus(written);
     }
 
-    /// Its numbers since the last bag was complete.
+    /// Those of its numbers that no earlier bag holds.
     pub fn counts_of_bag(&self) -> Counts {
         self.counts.since(self.in_earlier_bags)
     }
@@ -78,12 +80,26 @@ impl Topic {
     /// The bag is complete.
     pub fn end_bag(&mut self) {
         self.mark_synced();
+        self.mark_loss_synced();
         self.in_earlier_bags = self.counts;
+    }
+
+    /// The bag cannot be continued. What was written since the last sync is counted as refused. Of the losses, the bag holds
+    /// those that it got until then, and the next bag the others.
+    pub fn end_failed_bag(&mut self) {
+        self.count_unsynced_as_refused();
+        let Counts { messages, bytes, .. } = self.counts;
+        self.in_earlier_bags = Counts { messages, bytes, ..self.in_open_bag };
     }
 
     /// What was written is safe.
     pub fn mark_synced(&mut self) {
         self.unsynced = Counts::default();
+    }
+
+    /// The open bag holds the losses until now, and they are safe.
+    pub fn mark_loss_synced(&mut self) {
+        self.in_open_bag = self.counts;
     }
 
     /// A message of this length that was counted as refused is in the next bag.
@@ -92,8 +108,7 @@ impl Topic {
         self.count_written(len);
     }
 
-    /// What was written since the last sync is counted as refused: its bag could not be continued.
-    pub fn count_unsynced_as_refused(&mut self) {
+    fn count_unsynced_as_refused(&mut self) {
         let Counts { messages, bytes, .. } = std::mem::take(&mut self.unsynced);
         self.counts.messages = self.counts.messages.saturating_sub(messages);
         self.counts.bytes = self.counts.bytes.saturating_sub(bytes);
@@ -153,7 +168,24 @@ mod tests {
         topic.mark_synced();
         topic.count_written(10);
         topic.count_written(10);
-        topic.count_unsynced_as_refused();
+        topic.end_failed_bag();
         assert_eq!((topic.counts.messages, topic.counts.bytes, topic.counts.refused), (1, 10, 2));
+        assert_eq!((topic.counts_of_bag().messages, topic.counts_of_bag().refused), (0, 2));
+    }
+
+    #[test]
+    fn bag_after_a_failed_one_has_the_other_losses() {
+        let mut topic = Topic::new("/a", TopicLimit::default());
+        topic.counts.dropped = 1;
+        topic.mark_loss_synced();
+        topic.counts.dropped = 3;
+        topic.end_failed_bag();
+        assert_eq!(topic.counts_of_bag().dropped, 2);
+        topic.end_failed_bag();
+        assert_eq!(topic.counts_of_bag().dropped, 2, "the next one holds none");
+        topic.mark_loss_synced();
+        topic.counts.dropped = 7;
+        topic.end_failed_bag();
+        assert_eq!(topic.counts_of_bag().dropped, 4);
     }
 }

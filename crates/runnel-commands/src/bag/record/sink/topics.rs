@@ -20,20 +20,20 @@ impl RecordedTopics {
         self.0.push(topic);
     }
 
-    /// The numbers of those that are subscribed, by name.
+    /// The names and numbers of the topics that are subscribed.
     pub fn counts(&self) -> impl Iterator<Item = (&str, Counts)> {
         let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
         followed.map(|topic| (topic.name.as_str(), topic.counts))
     }
 
-    /// Those since the last bag was complete, as a bag holds them.
+    /// The numbers that no earlier bag holds, as metadata of a complete bag.
     pub fn loss(&self) -> Metadata {
         let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
         let rows = followed.map(|topic| (topic.name.clone(), topic.counts_of_bag().to_json().to_string()));
         Metadata { name: LOSS.to_owned(), values: rows.collect() }
     }
 
-    /// What is missing until now of those since the last bag was complete. An unfinished bag holds it.
+    /// The losses that no earlier bag holds, as metadata of an unfinished bag.
     pub fn loss_until_now(&self) -> Metadata {
         let followed = self.0.iter().filter(|topic| !topic.is_abandoned);
         let counts = followed.map(|topic| (topic.name.clone(), topic.counts_of_bag()));
@@ -52,14 +52,19 @@ impl RecordedTopics {
         self.0.iter().all(|topic| topic.is_abandoned || topic.is_complete())
     }
 
-    /// What was written is safe.
+    /// All messages that were written are safe.
     pub fn mark_synced(&mut self) {
         self.0.iter_mut().for_each(Topic::mark_synced);
     }
 
-    /// What was written since the last sync is counted as refused: its bag could not be continued.
-    pub fn count_unsynced_as_refused(&mut self) {
-        self.0.iter_mut().for_each(Topic::count_unsynced_as_refused);
+    /// The open bag holds the losses until now, and they are safe.
+    pub fn mark_loss_synced(&mut self) {
+        self.0.iter_mut().for_each(Topic::mark_loss_synced);
+    }
+
+    /// The open bag cannot be continued.
+    pub fn end_failed_bag(&mut self) {
+        self.0.iter_mut().for_each(Topic::end_failed_bag);
     }
 }
 

@@ -1,18 +1,23 @@
 //! Disks that are full.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use runnel::core::time::Instant;
 use runnel_bag::disk::{Disk, MemoryDisk};
 use runnel_bag::mcap::{self, Profile};
-use runnel_bag::{BagWriter, Channel, Error};
+use runnel_bag::{BagReader, BagWriter, Channel, Error};
+use serde_json::Value as Json;
 
 use crate::bag::files;
 use crate::bag::record::sink::arrival::{Arrival, Source};
 use crate::bag::record::sink::fixture::{arrival, source};
-use crate::bag::record::sink::{Bags, Counts, DiskFull, Limits, Removed, Sink, SinkOptions, Space, Written};
+use crate::bag::record::sink::{
+    Bags, Counts, DiskFull, LOSS, Limits, Removed, Sink, SinkOptions, Space, Written,
+};
 use crate::error::CliError;
 use crate::streaming::lock;
 
@@ -22,8 +27,10 @@ const TOTAL: u64 = 1 << 18;
 /// What is on the disk.
 #[derive(Default)]
 struct Content {
-    /// Bytes of each file.
+    /// Bytes of each file; 0 if it is removed.
     files: Vec<u64>,
+    /// The files, also those that are removed.
+    disks: Vec<Arc<Mutex<MemoryDisk>>>,
     /// Whether it was full since somebody asked for its space.
     was_full: bool,
 }
@@ -32,7 +39,7 @@ type Usage = Arc<Mutex<Content>>;
 
 /// A file on a disk that may be full.
 struct FileOfDisk {
-    content: MemoryDisk,
+    content: Arc<Mutex<MemoryDisk>>,
     number: usize,
     usage: Usage,
 }
@@ -41,11 +48,11 @@ impl Disk for FileOfDisk {
     type Buffer = Vec<u8>;
 
     fn block(&self) -> usize {
-        self.content.block()
+        lock(&self.content).block()
     }
 
     fn buffer(&mut self) -> io::Result<Vec<u8>> {
-        self.content.buffer()
+        lock(&self.content).buffer()
     }
 
     fn write(&mut self, buffer: Vec<u8>, len: usize, at: u64) -> io::Result<()> {
@@ -56,15 +63,15 @@ impl Disk for FileOfDisk {
             return Err(io::ErrorKind::StorageFull.into());
         }
         usage.files[self.number] += grown;
-        self.content.write(buffer, len, at)
+        lock(&self.content).write(buffer, len, at)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.content.sync()
+        lock(&self.content).sync()
     }
 
     fn finish(&mut self, len: u64) -> io::Result<()> {
-        self.content.finish(len)
+        lock(&self.content).finish(len)
     }
 }
 
@@ -89,7 +96,8 @@ impl Bags for FullBags {
     fn begin(&mut self, _channels: &[Channel]) -> Result<Box<dyn BagWriter + Send>, CliError> {
         let mut usage = lock(&self.usage);
         usage.files.push(0);
-        let content = MemoryDisk::new(512, 1 << 16);
+        let content = Arc::new(Mutex::new(MemoryDisk::new(512, 1 << 16)));
+        usage.disks.push(Arc::clone(&content));
         let disk = FileOfDisk { content, number: usage.files.len() - 1, usage: Arc::clone(&self.usage) };
         Ok(Box::new(mcap::Writer::on_disk(disk, Profile::None).expect("there is space")))
     }
@@ -135,7 +143,7 @@ fn record(bags: FullBags, disk_full: DiskFull) -> (Sink, bool, Counts) {
     let text = "x".repeat(1000);
     for second in 0..1000 {
         sink.take(topic, &arrival(source("/one"), second, &text));
-        sink.sync();
+        sink.sync(Instant::default());
     }
     let has_ended = sink.has_ended();
     let (_, counts) = sink.counts().next().expect("a topic");
@@ -173,6 +181,44 @@ fn full_disk_without_a_warning_costs_the_oldest_bag() {
 }
 
 #[test]
+fn each_loss_is_in_one_bag() {
+    let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
+    let options = SinkOptions { limits, disk_full: DiskFull::DropOldest, ..SinkOptions::default() };
+    let bags = FullBags::default();
+    let usage = Arc::clone(&bags.usage);
+    let mut sink = Sink::new(Box::new(bags), options).expect("there is space");
+    let topic = sink.add_topic("/a");
+    let text = "x".repeat(1000);
+    for second in 0..1000 {
+        sink.set_lost(topic, second, 0);
+        sink.take(topic, &arrival(source("/one"), second, &text));
+        // Some bags fail with a record of their losses, some without, and some after more losses.
+        sink.sync(Instant::default() + Duration::from_secs(7 * second));
+    }
+    sink.finish().expect("there is space");
+    let (_, counts) = sink.counts().next().expect("a topic");
+    let failed: Vec<bool> = bags_of(&usage).map(|bag| !bag.summary().is_finished).collect();
+    assert!(counts.refused > 0 && failed.iter().filter(|has_failed| **has_failed).count() > 3, "{failed:?}");
+    let [mut dropped, mut refused] = [0, 0];
+    for mut bag in bags_of(&usage) {
+        for record in bag.metadata().expect("sound").iter().filter(|record| record.name == LOSS) {
+            let loss: Json = serde_json::from_str(&record.values["/a"]).expect("JSON");
+            dropped += loss["dropped"].as_u64().expect("a number");
+            refused += loss["refused"].as_u64().expect("a number");
+        }
+    }
+    assert_eq!((dropped, refused), (counts.dropped, counts.refused));
+}
+
+/// All bags of a disk, also those that are removed, but for those of which nothing was written.
+fn bags_of(usage: &Usage) -> impl Iterator<Item = mcap::Reader<Cursor<Vec<u8>>>> {
+    let files: Vec<Vec<u8>> =
+        lock(usage).disks.iter().map(|content| lock(content).bytes().to_vec()).collect();
+    let written = files.into_iter().filter(|bytes| !bytes.is_empty());
+    written.map(|bytes| mcap::Reader::open(Cursor::new(bytes)).expect("a bag"))
+}
+
+#[test]
 fn latched_messages_that_the_next_bag_begins_with_are_not_lost() {
     let limits = Limits { size: Some(50_000), split: true, ..Limits::default() };
     let options = SinkOptions { limits, disk_full: DiskFull::DropOldest, ..SinkOptions::default() };
@@ -188,7 +234,7 @@ fn latched_messages_that_the_next_bag_begins_with_are_not_lost() {
         sink.take(latched, &Arrival { source, ..message });
         // The last two are not safe when the disk is full.
         if second % 2 == 0 {
-            sink.sync();
+            sink.sync(Instant::default());
         }
     }
     assert!(!sink.has_ended() && *lock(&removed) > 1, "{removed:?}");
@@ -208,7 +254,7 @@ fn full_disk_without_older_bags_ends_the_recording() {
     let text = "x".repeat(1000);
     for second in 0..1000 {
         sink.take(topic, &arrival(source("/one"), second, &text));
-        sink.sync();
+        sink.sync(Instant::default());
     }
     assert!(sink.has_ended());
     assert!(sink.finish().is_err());
@@ -226,7 +272,7 @@ fn space_that_has_to_stay_free_ends_the_recording_and_its_bag_is_complete() {
         let text = "x".repeat(1000);
         for second in 0..1000 {
             sink.take(topic, &arrival(source("/one"), second, &text));
-            sink.sync();
+            sink.sync(Instant::default());
             assert!(sink.has_ended() || lock(&usage).files.iter().sum::<u64>() <= TOTAL / 2 + 50_000);
         }
         sink

@@ -8,6 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use runnel::Gid;
+use runnel::core::time::Instant;
 use runnel_bag::{Schema, SchemaLanguage};
 
 use super::Limits;
@@ -45,7 +46,7 @@ fn synced_messages_survive_the_recorder() {
         let mut recording = Recording::of(storage, Limits::default());
         let topic = recording.sink.add_topic("/a");
         recording.sink.take(topic, &arrival(source("/one"), 1, "safe"));
-        recording.sink.sync();
+        recording.sink.sync(Instant::default());
         recording.sink.take(topic, &arrival(source("/one"), 2, "lost"));
         let name = if storage == Storage::Mcap { "a.mcap" } else { "a.bag.active" };
         // As after kill -9: what is in the file now.
@@ -82,17 +83,18 @@ fn counts_survive_the_recorder() {
         let metadata = files::open(&copy).expect("a bag").metadata().expect("sound");
         metadata.into_iter().filter(|one| one.name == "runnel.loss").map(|one| one.values).collect::<Vec<_>>()
     };
-    recording.sink.sync();
+    recording.sink.sync(Instant::default());
     assert_eq!(loss(&recording).len(), 0, "nothing is lost");
-    for dropped in [3, 3, 5] {
+    let begun = Instant::default() + Duration::from_secs(10);
+    for (seconds, dropped, held) in [(0, 3, 3), (1, 3, 3), (2, 4, 3), (59, 5, 3), (60, 5, 5), (119, 6, 5)] {
         recording.sink.set_lost(topic, dropped, 0);
-        recording.sink.sync();
-        let expected = format!(r#"{{"lost":0,"dropped":{dropped},"refused":0}}"#);
-        assert_eq!(loss(&recording), [[("/a".to_owned(), expected)].into()]);
+        recording.sink.sync(begun + Duration::from_secs(seconds));
+        let expected = format!(r#"{{"lost":0,"dropped":{held},"refused":0}}"#);
+        assert_eq!(loss(&recording), [[("/a".to_owned(), expected)].into()], "after {seconds} s");
     }
     recording.sink.finish().expect("it is written");
     let [values] = &loss(&recording)[..] else { panic!("one record counts") };
-    assert_eq!(values["/a"], r#"{"messages":1,"bytes":4,"lost":0,"dropped":5,"refused":0}"#);
+    assert_eq!(values["/a"], r#"{"messages":1,"bytes":4,"lost":0,"dropped":6,"refused":0}"#);
     assert_eq!(values.len(), 2);
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use runnel::Gid;
+use runnel::core::time::Instant;
 use runnel_bag::Schema;
 
 use crate::bag::record::sink::arrival::{Arrival, Source};
@@ -62,7 +63,7 @@ fn repeated_messages_do_not_fill_a_split() {
     recording.sink.take(map, &arrival(Source { is_latching: true, ..source("/one") }, 1, &text));
     for second in 2..10 {
         recording.sink.take(scan, &arrival(source("/one"), second, "scan"));
-        recording.sink.sync();
+        recording.sink.sync(Instant::default());
     }
     recording.sink.finish().expect("it is written");
     assert_eq!(recording.names(), ["a_0.mcap", "a_1.mcap"]);
