@@ -11,10 +11,12 @@
 //! | [`manifest`] | what a node may do |
 //! | `checkpoint` | the state of a node at one instant, from which another process can resume it |
 //! | [`migration`] | nodes that move, running, to another host |
+//! | `streams` | which messages a guest gets that two hosts receive while it moves |
 //! | `guest` | a node that runs: its thread's part, and the control from outside |
 //! | `host` | what belongs to one guest on the host's side: its entities and its events |
 //! | `imports` | the functions that a guest calls, one file for each kind of entity |
 //! | `wasi` | the functions of WASI that language libraries need, without files and sockets |
+mod bounded;
 mod checkpoint;
 mod console;
 mod error;
@@ -26,6 +28,7 @@ pub mod manifest;
 pub mod migration;
 pub mod program;
 mod refusal;
+mod streams;
 mod types;
 mod wasi;
 

@@ -28,7 +28,7 @@ pub fn capture(
             count_messages(store.data(), false);
             Ok(Captured::Nothing)
         }
-        Wanted::Copy(_) if store.data().remote.is_some() => Ok(Captured::StillServed),
+        Wanted::Copy(_) if store.data().former.is_some() => Ok(Captured::StillServed),
         Wanted::Copy(mut copy) => {
             count_messages(store.data(), true);
             copy.update(memory.data(&mut *store));

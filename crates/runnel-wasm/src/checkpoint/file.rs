@@ -7,8 +7,9 @@
 
 use sha2::{Digest, Sha256};
 
+use super::Checkpoint;
 use super::image::{MemoryImage, Page};
-use super::{Checkpoint, bounded};
+use crate::bounded;
 use crate::program::ModuleHash;
 
 const MAGIC: &[u8; 8] = b"runnelck";

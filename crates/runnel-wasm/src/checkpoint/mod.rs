@@ -6,11 +6,9 @@
 //! | `request` | a checkpoint that another thread asks for |
 //! | `state` | what is in a checkpoint beside the memory |
 //! | `capture`, `restore` | between the host's objects and the state |
-//! | `bounded` | lists with a limit |
 //! | `memory_copy` | which pages of linear memory have changed since the last time |
 //! | `image` | linear memory without its zero pages |
 //! | `file` | the bytes of a checkpoint |
-pub mod bounded;
 mod capture;
 mod file;
 mod image;
@@ -25,7 +23,7 @@ use std::path::Path;
 pub use capture::{capture, links};
 pub use image::{MemoryImage, Page};
 pub use memory_copy::{MemoryCopy, ReceivedPages};
-pub use request::{Captured, CheckpointRequests, Decision, Moment, PendingCheckpoint, Wanted};
+pub use request::{Captured, CheckpointRequests, Decision, Leave, Moment, PendingCheckpoint, Wanted};
 pub use restore::{Restoring, create_entities, restore_acting, restore_entities};
 pub use state::State;
 

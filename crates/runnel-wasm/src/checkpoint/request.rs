@@ -6,8 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Checkpoint, MemoryCopy, State};
-use crate::host::Signals;
-use crate::migration::HandOver;
+use crate::host::{Host, Signals};
 
 /// The request that a guest has not answered.
 pub struct CheckpointRequests {
@@ -63,12 +62,15 @@ pub struct Moment {
     pub links: Vec<(u32, u32)>,
 }
 
+/// What is left to do for a guest that goes on at another host.
+pub type Leave = Box<dyn FnOnce(&mut Host) + Send>;
+
 /// What becomes of a suspended guest.
 pub enum Decision {
     Resume,
     Terminate,
-    /// It goes on at another host.
-    HandOver(Box<HandOver>),
+    /// It goes on at another host: what is left to do here.
+    Leave(Leave),
 }
 
 /// The requester's side of a request.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bounded;
+use crate::bounded;
 use crate::host::{Description, Event, GlobalValue, LastRequests, MOST_PENDING, Suspended};
-use crate::migration::Positions;
+use crate::streams::Positions;
 
 /// See the module's documentation.
 #[derive(Clone, Serialize, Deserialize)]

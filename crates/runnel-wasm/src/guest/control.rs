@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use runnel::Context;
 
 use crate::checkpoint::{
-    Captured, Checkpoint, CheckpointRequests, Decision, MemoryCopy, Moment, PendingCheckpoint, Wanted,
+    Captured, Checkpoint, CheckpointRequests, Decision, Leave, MemoryCopy, Moment, PendingCheckpoint, Wanted,
 };
 use crate::error::GuestError;
 use crate::host::{Signals, Watchdog};
-use crate::migration::HandOver;
 use crate::program::{Engine, ModuleHash};
 
 /// How often a guest is made to look at its signals until it is suspended.
@@ -196,8 +195,8 @@ impl SuspendedMoment {
     }
 
     /// The node goes on at another host.
-    pub(crate) fn hand_over(self, hand_over: HandOver) {
+    pub(crate) fn leave(self, leave: Leave) {
         // One that is stopped meanwhile has ended anyway.
-        _ = self.decide.send(Decision::HandOver(Box::new(hand_over)));
+        _ = self.decide.send(Decision::Leave(leave));
     }
 }

@@ -16,13 +16,13 @@ use runnel::core::schema::Library;
 use wasmtime::{InstancePre, Linker, Store, UpdateDeadline};
 
 use crate::checkpoint::{
-    Checkpoint, CheckpointRequests, Decision, MemoryImage, ReceivedPages, Restoring, State, capture,
-    restore_entities,
+    Checkpoint, CheckpointRequests, Decision, MemoryImage, Restoring, State, capture, restore_entities,
 };
 use crate::error::GuestError;
-use crate::host::{Asyncify, Host, Signals, Suspended, Suspension, Watchdog, other_function};
+use crate::host::{
+    Asyncify, Host, Signals, Suspended, Suspension, Watchdog, other_function, poll_former_host,
+};
 use crate::manifest::Manifest;
-use crate::migration::{Arrival, Arriving, arrive, hand_over, poll};
 use crate::program::{ModuleHash, Program};
 use crate::{imports, wasi};
 
@@ -44,8 +44,12 @@ enum Beginning {
     Main,
     Checkpoint(Box<Checkpoint>),
     /// Where it is when it comes from another host.
-    Arrival(Box<Arrival>),
+    Arrival(Arrive),
 }
+
+/// How a guest comes from another host. It sets all that the guest is, and returns where it was suspended; `None` if it does
+/// not come.
+pub(crate) type Arrive = Box<dyn FnOnce(&mut Store<Host>) -> Result<Option<Suspended>, String> + Send>;
 
 /// A program that runs, on the thread that calls [`run`](Self::run).
 pub struct Guest {
@@ -138,27 +142,23 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Prepares a program to go on as a node that comes from another host, otherwise as [`new`](Self::new). Its arguments are
-    /// those of the node. The context must [stand by](runnel::ContextOptions::standby).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and if the node is of another module.
-    pub fn arriving(
+    /// Prepares a program to go on as a node of this module that comes from another host, otherwise as [`new`](Self::new).
+    pub(crate) fn arriving(
         program: &Program,
-        arrival: Arrival,
+        module: ModuleHash,
         context: Context,
         options: GuestOptions,
+        arrive: Arrive,
     ) -> Result<Self, GuestError> {
         let refused = |why: String| GuestError::Checkpoint { name: program.name().to_owned(), why };
         if let Some(why) = program.checkpoint_refusal() {
             return Err(refused(why.to_owned()));
         }
-        if arrival.module() != program.hash() {
-            return Err(refused(format!("the node is of module {}", arrival.module())));
+        if module != program.hash() {
+            return Err(refused(format!("the node is of module {module}")));
         }
-        let arguments = arrival.arguments().to_vec();
-        let mut guest = Self::new(program, context, GuestOptions { arguments, ..options })?;
-        guest.begins = Beginning::Arrival(Box::new(arrival));
+        let mut guest = Self::new(program, context, options)?;
+        guest.begins = Beginning::Arrival(arrive);
         Ok(guest)
     }
 
@@ -206,12 +206,9 @@ impl Guest {
                 restore(store, &checkpoint).map_err(refused)?;
                 Some(checkpoint.state.suspended)
             }
-            Beginning::Arrival(arrival) => match arrive(store, *arrival, set_received).map_err(refused)? {
-                Arriving::Here(suspended) => Some(suspended),
-                Arriving::Not(why) => {
-                    log::warn!("{} has not come: {why}", self.name);
-                    return Ok(Ended::NotCome);
-                }
+            Beginning::Arrival(arrive) => match arrive(store).map_err(refused)? {
+                Some(suspended) => Some(suspended),
+                None => return Ok(Ended::NotCome),
             },
         };
         store.data_mut().pace.run();
@@ -232,8 +229,8 @@ impl Guest {
             match self.answer_request(at) {
                 Ok(Decision::Terminate) => return Ok(Ended::Stopped),
                 Ok(Decision::Resume) => {}
-                Ok(Decision::HandOver(handed)) => {
-                    hand_over(self.store.data_mut(), *handed);
+                Ok(Decision::Leave(leave)) => {
+                    leave(self.store.data_mut());
                     return Ok(Ended::HandedOver);
                 }
                 Err(error) => return end(&error),
@@ -260,7 +257,7 @@ impl Guest {
         store.data_mut().pace.stand_still();
         let mut decision = Decision::Resume;
         if let Some(request) = self.control.requests.take() {
-            poll(store.data_mut());
+            poll_former_host(store.data_mut());
             store.data().receive_waiting()?;
             let module = self.module;
             let capture = |wanted| capture(store, (module, wanted), at);
@@ -282,18 +279,12 @@ fn restore(store: &mut Store<Host>, checkpoint: &Checkpoint) -> Result<(), Strin
     restore_entities(store.data_mut(), state, Restoring::Checkpoint)
 }
 
-/// As [`set_instance`], with pages that have come one by one.
-fn set_received(
+/// Sets memory, globals and call stack. The main function leads to where the guest was, then.
+pub(crate) fn set_instance(
     store: &mut Store<Host>,
     state: &State,
-    pages: ReceivedPages,
-    count: u32,
+    memory: &MemoryImage,
 ) -> Result<(), String> {
-    set_instance(store, state, &pages.into_image(count))
-}
-
-/// Sets memory, globals and call stack. The main function leads to where the guest was, then.
-fn set_instance(store: &mut Store<Host>, state: &State, memory: &MemoryImage) -> Result<(), String> {
     let place = store.data().memory.ok_or("the module exports no memory")?;
     memory.restore(place, store)?;
     let mut asyncify = store.data().asyncify.clone().ok_or("the module is not compiled for checkpoints")?;

@@ -10,7 +10,7 @@ use runnel_io::clock;
 
 use super::events::{Event, EventKind, Events};
 use super::received::LastReceived;
-use crate::migration::{Arrived, Joining, Passed, Passing, Positions, Publisher, Step, Tail, digest};
+use crate::streams::{Arrived, Joining, Passed, Passing, Positions, Publisher, Step, Tail, digest};
 
 /// See the module's documentation. Its callback runs on the guest's own thread.
 pub struct Incoming {

@@ -4,6 +4,7 @@ mod calls;
 mod description;
 mod entities;
 mod events;
+mod former_host;
 mod guest_clock;
 mod incoming;
 mod kept;
@@ -31,6 +32,7 @@ pub use entities::{
     SubscriptionEntity,
 };
 pub use events::{Event, EventKind, Events};
+pub use former_host::{FormerHost, poll_former_host};
 pub use guest_clock::GuestClock;
 pub use incoming::Incoming;
 pub use kept::KeptMessages;
@@ -45,7 +47,6 @@ pub use suspension::{
 use crate::console::Console;
 use crate::instrumented::PAGE;
 use crate::manifest::{Limits, Manifest};
-use crate::migration::Remote;
 use crate::refusal::{Refusal, Refused, Stopped};
 use crate::types::Types;
 
@@ -88,7 +89,7 @@ pub struct Host {
     pub asyncify: Option<Asyncify>,
     pub suspension: Suspension,
     /// The host that it has left, while that has something to do for it.
-    pub remote: Option<Remote>,
+    pub former: Option<Box<dyn FormerHost>>,
     /// The guest has yet to come, from another host: its entities are there already.
     pub is_expected: bool,
     /// Bytes that its memory may have in addition, since the host has reserved them for checkpoints.
@@ -183,7 +184,7 @@ impl Host {
             has_reached_memory_limit: false,
             asyncify: None,
             suspension: Suspension::None,
-            remote: None,
+            former: None,
             is_expected: false,
             buffer_memory: 0,
             manifest,

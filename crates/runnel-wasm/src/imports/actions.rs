@@ -148,7 +148,7 @@ fn send_goal(host: &Host, handle: u32, goal: &[u8]) -> Result<u64, Refusal> {
 
 /// Cancels a goal of one of the guest's action clients.
 pub fn cancel_goal(host: &Host, goal: u64) -> Result<i32, Refusal> {
-    if host.remote.as_ref().is_some_and(|remote| remote.cancel_goal(goal)) {
+    if host.former.as_ref().is_some_and(|former| former.cancel_goal(goal)) {
         return Ok(0);
     }
     let sent = host.goals.sent.lock().unwrap_or_else(PoisonError::into_inner);

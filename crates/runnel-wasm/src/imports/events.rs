@@ -6,8 +6,9 @@ use runnel_io::clock;
 use wasmtime::{Caller, Linker};
 
 use super::{MODULE, answer};
-use crate::host::{Event, EventKind, GuestMemory, Host, Suspended, Wait, other_function, resume, suspend};
-use crate::migration::{Remote, poll};
+use crate::host::{
+    Event, EventKind, GuestMemory, Host, Suspended, Wait, other_function, poll_former_host, resume, suspend,
+};
 use crate::refusal::{Refusal, Refused};
 
 /// Longest wait at a time.
@@ -71,7 +72,7 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
     if host.pace.is_suspension_wanted() {
         return Ok(Next::Suspend { left: timeout });
     }
-    poll(host);
+    poll_former_host(host);
     if let Some(event) = host.events.pop() {
         return Ok(Next::Event(event));
     }
@@ -81,9 +82,9 @@ fn wait_for_event(host: &mut Host, timeout: u64) -> Result<Next, Refusal> {
             return ending(host).map(Next::Event);
         }
         let now = clock::monotonic();
-        let due = host.remote.as_ref().and_then(Remote::due).map(|due| due.since(now));
+        let due = host.former.as_ref().and_then(|former| former.due()).map(|due| due.since(now));
         host.executor.spin_once(until.since(now).min(LONGEST).min(due.unwrap_or(LONGEST)))?;
-        poll(host);
+        poll_former_host(host);
         if host.pace.is_suspension_wanted() {
             let left = until.since(clock::monotonic()).as_nanos() as u64;
             return Ok(Next::Suspend { left: if timeout == u64::MAX { timeout } else { left } });

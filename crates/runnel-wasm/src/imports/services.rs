@@ -151,7 +151,7 @@ pub fn create_service(host: &mut Host, handle: u32, service: &Interface) -> Resu
 
 /// Sends the response to a request.
 pub fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal> {
-    if host.remote.as_mut().is_some_and(|remote| remote.respond(id, Ok(response))) {
+    if host.former.as_mut().is_some_and(|former| former.respond(id, Ok(response))) {
         return Ok(0);
     }
     let request = take_request(host, id)?;
@@ -168,7 +168,7 @@ pub fn respond(host: &mut Host, id: u64, response: &[u8]) -> Result<i32, Refusal
 
 /// Sends an error in place of the response to a request.
 pub fn refuse(host: &mut Host, id: u64, why: &str) -> Result<i32, Refusal> {
-    if host.remote.as_mut().is_some_and(|remote| remote.respond(id, Err(why))) {
+    if host.former.as_mut().is_some_and(|former| former.respond(id, Err(why))) {
         return Ok(0);
     }
     take_request(host, id)?.responder.fail(why);

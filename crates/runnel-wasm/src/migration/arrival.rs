@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
+use runnel::Context;
 use runnel_io::clock;
 use wasmtime::Store;
 
@@ -13,8 +14,10 @@ use super::remote::Remote;
 use crate::checkpoint::{
     ReceivedPages, Restoring, State, create_entities, links, restore_acting, restore_entities,
 };
+use crate::error::GuestError;
+use crate::guest::{Guest, GuestOptions, set_instance};
 use crate::host::{Entity, Host, Suspended};
-use crate::program::ModuleHash;
+use crate::program::{ModuleHash, Program};
 
 /// Longest wait for something to do.
 const STEP: Duration = Duration::from_millis(20);
@@ -59,6 +62,22 @@ impl Arrival {
         self.offer.state.graphs.into()
     }
 
+    /// Prepares a program to go on as this node. Its arguments are those of the node. The context must
+    /// [stand by](runnel::ContextOptions::standby).
+    ///
+    /// # Errors
+    /// As [`Guest::new`], and if the node is of another module.
+    pub fn into_guest(
+        self,
+        program: &Program,
+        context: Context,
+        options: GuestOptions,
+    ) -> Result<Guest, GuestError> {
+        let (module, arguments) = (self.module(), self.arguments().to_vec());
+        let options = GuestOptions { arguments, ..options };
+        Guest::arriving(program, module, context, options, Box::new(|store| arrive(store, self)))
+    }
+
     /// Calls a function when it is here.
     #[must_use]
     pub fn on_come(mut self, call: impl FnOnce() + Send + 'static) -> Self {
@@ -74,19 +93,15 @@ impl Arrival {
 }
 
 /// How an arrival ends.
-pub enum Arrived {
+enum Outcome {
     /// The guest is to run, from where it was suspended.
     Here(Suspended),
     /// The node goes on at the source.
     Not(String),
 }
 
-/// Takes a node from its source. The guest's memory and state are set then.
-pub fn arrive(
-    store: &mut Store<Host>,
-    arrival: Arrival,
-    set: impl FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
-) -> Result<Arrived, String> {
+/// Takes a node from its source. Returns where it was suspended.
+fn arrive(store: &mut Store<Host>, arrival: Arrival) -> Result<Option<Suspended>, String> {
     let Arrival { offer, channel, returned, fate, on_come } = arrival;
     let host = store.data_mut();
     host.is_expected = true;
@@ -100,18 +115,22 @@ pub fn arrive(
         return Err(why);
     }
     let pages = ReceivedPages::default();
-    let target = Target { channel, returned, set, pages, state: None, fate, early: Vec::new() };
-    let arrived = target.run(store)?;
-    if let (Arrived::Here(_), Some(call)) = (&arrived, on_come) {
-        call();
+    let target = Target { channel, returned, pages, state: None, fate, early: Vec::new() };
+    match target.run(store)? {
+        Outcome::Here(suspended) => {
+            on_come.into_iter().for_each(|call| call());
+            Ok(Some(suspended))
+        }
+        Outcome::Not(why) => {
+            log::warn!("{} has not come: {why}", offer.nodes.join(", "));
+            Ok(None)
+        }
     }
-    Ok(arrived)
 }
 
-struct Target<S> {
+struct Target {
     channel: SharedChannel,
     returned: Receiver<SharedChannel>,
-    set: S,
     pages: ReceivedPages,
     /// Once the node is prepared.
     state: Option<Box<State>>,
@@ -127,11 +146,8 @@ enum Next {
     GiveUp(String),
 }
 
-impl<S> Target<S>
-where
-    S: FnMut(&mut Store<Host>, &State, ReceivedPages, u32) -> Result<(), String>,
-{
-    fn run(mut self, store: &mut Store<Host>) -> Result<Arrived, String> {
+impl Target {
+    fn run(mut self, store: &mut Store<Host>) -> Result<Outcome, String> {
         self.answer(&ToSource::Accepted);
         let mut last = Instant::now();
         loop {
@@ -156,13 +172,13 @@ where
                 Next::GiveUp(why) => {
                     // Nobody else can commit it from here on.
                     self.fate.give_up();
-                    return Ok(Arrived::Not(why));
+                    return Ok(Outcome::Not(why));
                 }
                 Next::More if self.fate.is_given_up() => {
-                    return Ok(Arrived::Not("the node goes on at its source".to_owned()));
+                    return Ok(Outcome::Not("the node goes on at its source".to_owned()));
                 }
                 Next::More if host.pace.is_stopped() || !host.context.ok() => {
-                    return Ok(Arrived::Not("this host ends".to_owned()));
+                    return Ok(Outcome::Not("this host ends".to_owned()));
                 }
                 Next::More => {}
             }
@@ -213,7 +229,7 @@ where
         pages: ReceivedPages,
         count: u32,
     ) -> Result<(), String> {
-        (self.set)(store, state, pages, count)?;
+        set_instance(store, state, &pages.into_image(count))?;
         let host = store.data_mut();
         restore_entities(host, state, Restoring::Move)?;
         let positions = state.positions();
@@ -234,7 +250,7 @@ where
     }
 
     /// The guest runs from now on.
-    fn speak(self, store: &mut Store<Host>) -> Result<Arrived, String> {
+    fn speak(self, store: &mut Store<Host>) -> Result<Outcome, String> {
         let host = store.data_mut();
         host.is_expected = false;
         host.pace.set_absent(false);
@@ -245,8 +261,8 @@ where
         restore_acting(host, state)?;
         let mut remote = Remote::new(self.channel, state);
         self.early.into_iter().for_each(|relayed| remote.take(host, relayed));
-        host.remote = Some(remote);
-        Ok(Arrived::Here(state.suspended))
+        host.former = Some(Box::new(remote));
+        Ok(Outcome::Here(state.suspended))
     }
 
     /// The channel has broken. Before the cut, the node goes on at the source. After the commitment it goes on here. Between

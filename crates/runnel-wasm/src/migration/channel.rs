@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::checkpoint::bounded;
+use crate::bounded;
 
 /// Carries frames to the other host and back, each once and in order, until it breaks.
 pub trait Channel: Send + Sync {

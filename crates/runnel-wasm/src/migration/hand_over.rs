@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use runnel_io::clock;
 
 use super::channel::SharedChannel;
-use super::joining::{Arrived, Positions};
 use super::message::{Relayed, ToSource, ToTarget};
-use super::passing::{Passed, Passing};
 use crate::host::{Entity, Event, EventKind, Host, name_of};
 use crate::imports;
+use crate::streams::{Arrived, Positions};
+use crate::streams::{Passed, Passing};
 
 /// How long subscribers may take to receive what was published: the target speaks then nevertheless.
 const DRAINING: Duration = Duration::from_secs(2);

@@ -18,11 +18,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::joining::Publisher;
 use super::source::Migrated;
-use crate::checkpoint::{Page, State, bounded};
+use crate::bounded;
+use crate::checkpoint::{Page, State};
 use crate::host::{Event, RequestName};
 use crate::program::ModuleHash;
+use crate::streams::Publisher;
 
 /// The version of these messages.
 pub const VERSION: u32 = 1;

@@ -8,12 +8,12 @@ use runnel::core::time::Instant;
 use runnel_io::clock;
 
 use super::channel::SharedChannel;
-use super::joining::{Arrived, Step};
 use super::message::{Relayed, ToSource, ToTarget};
 use crate::checkpoint::State;
-use crate::host::{Entity, Event, EventKind, Host};
+use crate::host::{Entity, Event, EventKind, FormerHost, Host};
 use crate::imports;
 use crate::refusal::Refused;
+use crate::streams::{Arrived, Step};
 
 /// See the module's documentation.
 pub struct Remote {
@@ -40,9 +40,26 @@ impl Remote {
             due: None,
         }
     }
+}
 
-    /// Answers a request that the former host had received. False if it had not.
-    pub fn respond(&mut self, id: u64, response: Result<&[u8], &str>) -> bool {
+impl FormerHost for Remote {
+    fn poll(&mut self, host: &mut Host) -> bool {
+        loop {
+            match self.channel.receive::<ToTarget>(Duration::ZERO) {
+                Ok(Some(ToTarget::Relay(relayed))) => self.take(host, relayed),
+                Ok(Some(ToTarget::End)) | Err(_) => {
+                    self.end(host);
+                    return false;
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+            }
+        }
+        self.join(host, clock::monotonic());
+        true
+    }
+
+    fn respond(&mut self, id: u64, response: Result<&[u8], &str>) -> bool {
         let Some(id) = self.requests.remove(&id) else { return false };
         // A host that is gone has no clients.
         let _ = self.channel.send(&match response {
@@ -52,30 +69,13 @@ impl Remote {
         true
     }
 
-    /// Cancels a goal that the former host has sent. False if it has not.
-    pub fn cancel_goal(&self, id: u64) -> bool {
+    fn cancel_goal(&self, id: u64) -> bool {
         self.goals.contains_key(&id) && self.channel.send(&ToSource::CancelGoal { id }).is_ok()
     }
 
-    /// When there is something to do without a message.
-    pub fn due(&self) -> Option<Instant> {
+    fn due(&self) -> Option<Instant> {
         self.due
     }
-}
-
-/// Takes what the former host has passed on.
-pub fn poll(host: &mut Host) {
-    let Some(mut remote) = host.remote.take() else { return };
-    loop {
-        match remote.channel.receive::<ToTarget>(Duration::ZERO) {
-            Ok(Some(ToTarget::Relay(relayed))) => remote.take(host, relayed),
-            Ok(Some(ToTarget::End)) | Err(_) => return remote.end(host),
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-        }
-    }
-    remote.join(host, clock::monotonic());
-    host.remote = Some(remote);
 }
 
 impl Remote {
@@ -148,7 +148,7 @@ impl Remote {
     }
 
     /// The former host passes on no more.
-    fn end(self, host: &mut Host) {
+    fn end(&mut self, host: &mut Host) {
         for (_, slot) in host.entities.all() {
             match slot {
                 Some((Entity::Subscription(subscription), _)) if !subscription.incoming.end_joining() => {
@@ -161,8 +161,11 @@ impl Remote {
                 _ => {}
             }
         }
-        let calls = self.calls.into_iter().map(|(id, client)| (EventKind::Response, client, id));
-        let goals = self.goals.into_iter().map(|(id, client)| (EventKind::GoalResult, client, id));
+        let calls =
+            std::mem::take(&mut self.calls).into_iter().map(|(id, client)| (EventKind::Response, client, id));
+        let goals = std::mem::take(&mut self.goals)
+            .into_iter()
+            .map(|(id, client)| (EventKind::GoalResult, client, id));
         for (kind, handle, id) in calls.chain(goals) {
             let text = b"the host that the node has left ended before the answer came".to_vec();
             let status = Refused::Unavailable.status();

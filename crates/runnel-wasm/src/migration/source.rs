@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::channel::SharedChannel;
-use super::hand_over::HandOver;
+use super::hand_over::{HandOver, hand_over};
 use super::message::{Greeting, MigrationId, Offer, PAGES_AT_ONCE, ToSource, ToTarget, VERSION};
 use crate::checkpoint::{MemoryCopy, Moment, Page, State};
 use crate::error::GuestError;
@@ -179,7 +179,7 @@ impl Source<'_> {
         self.commit(reach)?;
         let channel = self.channel.clone();
         let positions = moment.state.positions();
-        suspended.hand_over(HandOver { channel, positions });
+        suspended.leave(Box::new(move |host| hand_over(host, HandOver { channel, positions })));
         Ok(Migrated { copied, copied_suspended: self.copied, state, suspended: began.elapsed() })
     }
 

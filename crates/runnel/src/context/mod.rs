@@ -8,7 +8,6 @@ pub(crate) mod participant_queries;
 pub(crate) mod persist;
 pub(crate) mod rate;
 mod ros1_graph;
-pub(crate) mod standby;
 
 use std::env;
 use std::fmt;
@@ -22,7 +21,6 @@ use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
-use self::standby::StandbyNodes;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::ipc::Pool;
@@ -32,6 +30,7 @@ use crate::runtime::event_loop::EventLoop;
 use crate::runtime::polling::PollingPolicy;
 use crate::runtime::shared::{NodeSetup, STOP_CHECK_INTERVAL, Shared};
 use crate::runtime::spin_count::SpinCount;
+use crate::runtime::standby_nodes::StandbyNodes;
 use crate::settings::environment::{Graphs, Settings, default_master, log_destinations};
 use crate::settings::linger::Linger;
 use crate::settings::receive_budget::ReceiveBudget;

@@ -9,6 +9,7 @@ pub(crate) mod node_options;
 pub(crate) mod options;
 pub(crate) mod publishing;
 mod ros1;
+mod standby;
 pub(crate) mod timer;
 
 use std::fmt;

@@ -52,7 +52,8 @@ impl Context {
             (setup.0)(Arc::<NodeInner>::clone(&inner))?;
         }
         // The node whose place it takes has set its parameters at the master.
-        if !self.shared.standby.add(&inner) {
+        let weak = Arc::downgrade(&inner);
+        if !self.shared.standby.add(weak) {
             inner.set_argument_params()?;
         }
         inner.set_up_in_ros2()?;

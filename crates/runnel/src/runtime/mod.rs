@@ -5,5 +5,6 @@ pub(crate) mod executor;
 pub(crate) mod polling;
 pub(crate) mod shared;
 pub(crate) mod spin_count;
+pub(crate) mod standby_nodes;
 pub(crate) mod task_waiter;
 pub(crate) mod wait_set;

@@ -11,7 +11,6 @@ use runnel_core::time::Instant;
 use runnel_io::signals::{Hold, Interrupts};
 use runnel_io::{Reactor, clock};
 
-use crate::context::standby::StandbyNodes;
 use crate::data::Publication;
 use crate::driver::{Driver, Key};
 use crate::error::Error;
@@ -22,6 +21,7 @@ use crate::ready::{ExecutorQueues, ReadyQueue};
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::polling::PollingPolicy;
 use crate::runtime::spin_count::SpinCount;
+use crate::runtime::standby_nodes::StandbyNodes;
 use crate::settings::environment::Settings;
 use crate::settings::linger::{self, Linger, Unarrived};
 use crate::sync::{Mutex, assert_unlocked, lock};

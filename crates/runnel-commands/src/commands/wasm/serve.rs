@@ -171,7 +171,7 @@ fn guest(arrival: Arrival, served: &Served, (args, cli): (&Args, &CliContext)) -
     let options = args.running.options(&served.file, Vec::new(), ros_arguments, cli)?;
     let (nodes, output) = (listed(arrival.nodes(), 5), cli.output);
     let arrival = arrival.on_come(move || report(output, &nodes, "here", "is here"));
-    Guest::arriving(&served.program, arrival, context, options).map_err(CliError::failed)
+    arrival.into_guest(&served.program, context, options).map_err(CliError::failed)
 }
 
 /// Prints what has become of a node.

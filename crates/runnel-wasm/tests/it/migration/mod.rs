@@ -14,7 +14,7 @@ use runnel_wasm::migration::{
     migrate,
 };
 use runnel_wasm::program::Target;
-use runnel_wasm::{Ended, Guest, GuestOptions, Program};
+use runnel_wasm::{Ended, GuestOptions, Program};
 
 use crate::checkpoints::adder::ADDER;
 use crate::checkpoints::unlimited;
@@ -141,7 +141,7 @@ fn greeted(arrivals: &Arrivals, channel: SharedChannel) -> Option<Arrival> {
 fn accept(program: &Program, arrivals: &Arrivals, channel: SharedChannel, graph: &Graph) -> Running {
     let arrival = greeted(arrivals, channel).expect("it is an offer");
     let options = GuestOptions { manifest: Some(unlimited()), ..GuestOptions::default() };
-    run_on_thread(Guest::arriving(program, arrival, graph.context(true), options).expect("it is accepted"))
+    run_on_thread(arrival.into_guest(program, graph.context(true), options).expect("it is accepted"))
 }
 
 /// Moves a guest to a new host.
@@ -232,7 +232,7 @@ fn break_at(
         let expected = scope.spawn(|| {
             let arrival = greeted(&arrivals, theirs)?;
             let options = GuestOptions { manifest: Some(unlimited()), ..GuestOptions::default() };
-            let guest = Guest::arriving(program, arrival, graph.context(true), options);
+            let guest = arrival.into_guest(program, graph.context(true), options);
             Some(run_on_thread(guest.expect("it is accepted")))
         });
         let (resolve, resolutions) = mpsc::channel();

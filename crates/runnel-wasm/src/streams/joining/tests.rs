@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::migration::meeting::digest;
-use crate::migration::passing::{Passed, Passing};
+use crate::streams::meeting::digest;
+use crate::streams::passing::{Passed, Passing};
 
 const NOW: Instant = Instant(1_000_000_000);
 

@@ -1,34 +1,13 @@
-//! Nodes that stand by to take the place of nodes of the same names, and nodes that leave their place.
+//! Nodes that take the place of nodes of the same names, and nodes that leave their place.
 
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::Context;
+use crate::context::Context;
 use crate::error::Error;
 use crate::node::NodeInner;
-use crate::sync::{Class, Mutex, lock};
 
 /// How long leaving the graphs may take.
 const LEAVING: Duration = Duration::from_secs(1);
-
-/// The nodes that stand by. `None` if nodes do not, or no longer.
-pub(crate) struct StandbyNodes(Mutex<Option<Vec<Weak<NodeInner>>>>);
-
-impl StandbyNodes {
-    pub(crate) fn new(stand_by: bool) -> Self {
-        Self(Mutex::new(Class::StandbyNodes, stand_by.then(Vec::new)))
-    }
-
-    /// Whether nodes stand by.
-    pub(crate) fn stand_by(&self) -> bool {
-        lock(&self.0).is_some()
-    }
-
-    /// Adds a node. False if nodes do not stand by.
-    pub(crate) fn add(&self, node: &Arc<NodeInner>) -> bool {
-        lock(&self.0).as_mut().map(|nodes| nodes.push(Arc::downgrade(node))).is_some()
-    }
-}
 
 impl Context {
     /// The nodes take the place of nodes of the same names, which have [left](Self::leave_place) it. Until then they stand
@@ -44,10 +23,9 @@ impl Context {
     /// # Errors
     /// If a service that every node has cannot be created.
     pub fn take_over(&self) -> Result<(), Error> {
-        let nodes = lock(&self.shared.standby.0).take().unwrap_or_default();
-        let nodes: Vec<Arc<NodeInner>> = nodes.iter().filter_map(Weak::upgrade).collect();
+        let nodes = self.shared.standby.take();
         self.shared.event_loop.driver().take_over_names();
-        for node in nodes {
+        for node in nodes.into_iter().filter_map(|node| node.downcast::<NodeInner>().ok()) {
             node.set_up_in_ros2()?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use runnel::core::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::meeting::{Meeting, Tail};
-use crate::checkpoint::bounded;
+use crate::bounded;
 
 /// Messages of a publisher that wait for those before them, at most.
 const MOST_HELD: usize = 4096;
