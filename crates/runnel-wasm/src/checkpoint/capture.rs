@@ -22,7 +22,7 @@ pub fn capture(
     match wanted {
         Wanted::Checkpoint => {
             let memory = MemoryImage::of(memory.data(&mut *store));
-            Ok(Captured::Checkpoint(Checkpoint { module, state: state(store, at)?, memory }))
+            Ok(Captured::Checkpoint(Box::new(Checkpoint { module, state: state(store, at)?, memory })))
         }
         Wanted::Nothing => {
             count_messages(store.data(), false);

@@ -45,7 +45,7 @@ pub enum Wanted {
 
 /// What was wanted, of a guest that is suspended.
 pub enum Captured {
-    Checkpoint(Checkpoint),
+    Checkpoint(Box<Checkpoint>),
     Copy(Box<Moment>),
     /// It cannot move yet: the host that it has left still serves it.
     StillServed,

@@ -69,7 +69,9 @@ impl GuestControl {
     /// does none of these within `timeout`.
     pub fn suspend(&self, timeout: Duration) -> Result<SuspendedGuest, GuestError> {
         match self.capture(Wanted::Checkpoint, timeout)? {
-            (Captured::Checkpoint(checkpoint), decide) => Ok(SuspendedGuest { checkpoint, decide }),
+            (Captured::Checkpoint(checkpoint), decide) => {
+                Ok(SuspendedGuest { checkpoint: *checkpoint, decide })
+            }
             _ => Err(self.refused("it was asked for something else")),
         }
     }

@@ -89,7 +89,7 @@ impl Event {
     }
 
     /// The same as a message of this subscription.
-    pub fn as_message_of(self, subscription: u32) -> Self {
+    pub fn into_message_of(self, subscription: u32) -> Self {
         Self { kind: EventKind::Message, handle: subscription, ..self }
     }
 

@@ -9,8 +9,8 @@ use super::arrival::Arrival;
 use super::channel::SharedChannel;
 use super::fate::Fate;
 use super::message::{Greeting, MigrationId, Offer, ToSource, VERSION};
+use super::outcome::Resolution;
 use super::request::MoveRequest;
-use super::source::Resolution;
 
 /// How long a source may take for its first message.
 const GREETING: Duration = Duration::from_secs(10);

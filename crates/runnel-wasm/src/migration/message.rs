@@ -18,7 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::source::Migrated;
+use super::outcome::Migrated;
 use crate::bounded;
 use crate::checkpoint::{Page, State};
 use crate::host::{Event, RequestName};

@@ -3,6 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `source` | the host that a node leaves: copying, the cut, the commitment |
+//! | `outcome` | how a node is moved, and how that went |
 //! | `hand_over` | what the source does afterwards |
 //! | `arrival` | the host to which a node moves |
 //! | `fate` | whether a node that comes goes on here |
@@ -19,6 +20,7 @@ mod hand_over;
 #[cfg(feature = "migration")]
 pub mod link;
 mod message;
+mod outcome;
 mod remote;
 mod request;
 mod source;
@@ -27,5 +29,6 @@ pub use arrival::Arrival;
 pub use arrivals::{Arrivals, Greeted};
 pub use channel::{Channel, SharedChannel};
 pub use message::MoveAnswer;
+pub use outcome::{Migrated, MigrationError, MigrationOptions, Resolution};
 pub use request::{MoveRequest, request_move};
-pub use source::{Migrated, MigrationError, MigrationOptions, Reach, Resolution, migrate};
+pub use source::{Reach, migrate};

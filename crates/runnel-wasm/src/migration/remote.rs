@@ -85,7 +85,7 @@ impl Remote {
         match relayed {
             Relayed::Message { subscription, publisher, number, digest, event } => {
                 if let Some(Entity::Subscription(entity)) = host.entities.get(subscription) {
-                    let message = event.as_message_of(subscription);
+                    let message = event.into_message_of(subscription);
                     entity.incoming.receive_relayed(Arrived { publisher, number, digest, message }, now);
                 }
             }

@@ -1,15 +1,15 @@
 //! The host that a node leaves.
 
-use std::fmt;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::channel::SharedChannel;
 use super::hand_over::{HandOver, hand_over};
 use super::message::{Greeting, MigrationId, Offer, PAGES_AT_ONCE, ToSource, ToTarget, VERSION};
+use super::outcome::{Migrated, MigrationError, MigrationOptions, Resolution};
 use crate::checkpoint::{MemoryCopy, Moment, Page, State};
 use crate::error::GuestError;
 use crate::guest::{GuestControl, SuspendedMoment};
@@ -31,73 +31,6 @@ const SUSPENSION: Duration = Duration::from_secs(10);
 
 /// Time between two attempts to reach a target again.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// How a node is moved.
-#[derive(Clone, Copy, Debug)]
-pub struct MigrationOptions {
-    /// How long the target may take until its links are those of the source.
-    pub links: Duration,
-    /// How long to wait until the node executes no goals, and until a host that it has left has nothing to do for it.
-    pub idle: Duration,
-}
-
-impl Default for MigrationOptions {
-    fn default() -> Self {
-        Self { links: Duration::from_secs(10), idle: Duration::from_secs(10) }
-    }
-}
-
-/// What the user decides when neither host can know whether the target has committed itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolution {
-    /// The node goes on at the source.
-    Source,
-    /// It goes on at the target.
-    Target,
-}
-
-/// How a migration went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Migrated {
-    /// Bytes of the memory's pages, compressed, that were sent while the node ran.
-    pub copied: usize,
-    /// Those that were sent while it was suspended.
-    pub copied_suspended: usize,
-    /// Bytes of the rest of the state.
-    pub state: usize,
-    /// From the suspension of the node until the target was told to let it go on, without what its subscribers took to
-    /// receive the last messages.
-    pub suspended: Duration,
-}
-
-/// Why a node was not moved. It goes on at the source unless it is in doubt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MigrationError {
-    /// The node cannot be moved, or does not come to a point where it can.
-    Node(String),
-    /// The target refuses.
-    Refused(String),
-    /// The connection broke, or the target did not answer.
-    Broken(String),
-    /// The target does not get the links that the source has.
-    Links(String),
-    /// By the user's decision, it goes on at the source.
-    Resolved,
-}
-
-impl fmt::Display for MigrationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Node(why) => f.write_str(why),
-            Self::Refused(why) => write!(f, "the target refuses: {why}"),
-            Self::Broken(why) => write!(f, "the connection to the target: {why}"),
-            Self::Links(why) => write!(f, "the target does not get its links: {why}"),
-            Self::Resolved => f.write_str("it goes on here, as decided"),
-        }
-    }
-}
-
-impl std::error::Error for MigrationError {}
 
 /// A way to the target, and what the user decides.
 pub struct Reach<'a> {

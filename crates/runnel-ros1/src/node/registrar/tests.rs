@@ -7,7 +7,7 @@ fn register_a() -> Option<MasterRequest> {
 }
 
 fn known() -> Registrar {
-    let mut registrar = Registrar::new();
+    let mut registrar = Registrar::new(false);
     registrar.want(Role::Publisher, "/a");
     assert_eq!(registrar.next_request(NOW), register_a());
     assert!(registrar.registered(Role::Publisher, "/a", true));
@@ -22,7 +22,7 @@ fn no_timer_runs_while_master_answers() {
 
 #[test]
 fn changed_value_is_sent_again_after_call_in_progress() {
-    let mut registrar = Registrar::new();
+    let mut registrar = Registrar::new(false);
     let set_rate = || Some(MasterRequest::Register(Role::Parameter, "/n/rate".into()));
     registrar.want_changed(Role::Parameter, "/n/rate");
     assert_eq!(registrar.next_request(NOW), set_rate());
@@ -91,7 +91,7 @@ fn name_taken_by_another_is_not_registered() {
 
 #[test]
 fn unknown_node_registers_immediately() {
-    let mut registrar = Registrar::new();
+    let mut registrar = Registrar::new(false);
     registrar.want(Role::Subscriber, "/a");
     registrar.next_request(NOW);
     assert!(registrar.on_no_answer(NOW));
@@ -122,7 +122,7 @@ fn unwanted_entry_is_unregistered_once_master_answers() {
 
 #[test]
 fn entry_unknown_to_master_is_dropped_silently() {
-    let mut registrar = Registrar::new();
+    let mut registrar = Registrar::new(false);
     registrar.want(Role::Publisher, "/a");
     registrar.forget(Role::Publisher, "/a");
     assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));

@@ -49,7 +49,7 @@ fn moved(
     let is_left = |of_source, of_target| of_source < messages.len() || of_target < messages.len();
     while is_left(of_source, of_target) || !to_target.is_empty() || !to_source.is_empty() {
         let mut steps = Vec::new();
-        now = now + Duration::from_millis(1);
+        now += Duration::from_millis(1);
         match random.below(4) {
             0 if of_source < messages.len() => {
                 passing.receive(arrived(publisher, of_source as u64 + 1, messages[of_source]));
