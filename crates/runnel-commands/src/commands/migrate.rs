@@ -97,13 +97,16 @@ pub fn move_node(node: &str, to: &str, others: &[String]) -> Result<(), CliError
     if control::is_here(node) {
         return migrate_from_here(node, to).map(|_| ());
     }
+    let mut unreachable = Vec::new();
     for from in others.iter().filter(|host| with_port(host) != with_port(to)) {
         match ask(from, node, Some(to)) {
-            Ok(MoveAnswer::NotHere) | Err(_) => {}
+            Ok(MoveAnswer::NotHere) => {}
+            Err(error) => unreachable.push(error.to_string()),
             Ok(answer) => return moved(answer, node, (&format!("at {from}"), to)).map(|_| ()),
         }
     }
-    Err(CliError::failed(format!("{node}: it is neither on this host nor on one of those of the rules")))
+    let why = format!("{node}: it is neither on this host nor on one of those of the rules");
+    Err(CliError::failed([vec![why], unreachable].concat().join("; ")))
 }
 
 /// The address with the default port if it has none.

@@ -20,6 +20,7 @@ pub fn capture(
 ) -> Result<Captured, String> {
     let memory = store.data().memory.ok_or("it has no memory")?;
     match wanted {
+        Wanted::Copy(_) | Wanted::Checkpoint if store.data().former.is_some() => Ok(Captured::StillServed),
         Wanted::Checkpoint => {
             let memory = MemoryImage::of(memory.data(&mut *store));
             Ok(Captured::Checkpoint(Box::new(Checkpoint { module, state: state(store, at)?, memory })))
@@ -28,7 +29,6 @@ pub fn capture(
             count_messages(store.data(), false);
             Ok(Captured::Nothing)
         }
-        Wanted::Copy(_) if store.data().former.is_some() => Ok(Captured::StillServed),
         Wanted::Copy(mut copy) => {
             count_messages(store.data(), true);
             copy.update(memory.data(&mut *store));

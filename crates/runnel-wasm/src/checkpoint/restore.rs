@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::state::{EntityData, ParameterState, State};
 use crate::host::{Description, Entity, Event, EventKind, GuestClock, Host};
-use crate::imports::{close, create_at, restore_parameter};
+use crate::imports::{self, close, create_at, restore_parameter};
 use crate::refusal::{Refusal, Refused};
 
 /// Whether the guest's host before goes on to serve what it had begun.
@@ -36,6 +36,7 @@ pub fn create_entities<'a>(
         }
         let acts = matches!(description, Description::Timer(_) | Description::ActionServer(_));
         if acts && host.is_expected {
+            check(host, description).map_err(named)?;
             host.entities.skip_to(handle.saturating_add(1)).map_err(named)?;
             continue;
         }
@@ -44,6 +45,15 @@ pub fn create_entities<'a>(
         create_at(host, handle, description.clone()).map_err(named)?;
     }
     Ok(())
+}
+
+/// Refuses an entity that could not be created later.
+fn check(host: &Host, description: &Description) -> Result<(), Refusal> {
+    match description {
+        Description::ActionServer(action) => imports::check_server(host, action),
+        Description::Timer(timer) => host.entities.node(timer.node).map(|_| ()),
+        _ => Ok(()),
+    }
 }
 
 /// Gives a guest that runs from now on what acts by itself.
@@ -66,6 +76,9 @@ pub fn restore_acting(host: &mut Host, state: &State) -> Result<(), String> {
 pub fn restore_entities(host: &mut Host, state: &State, restoring: Restoring) -> Result<(), String> {
     if !state.entities.is_sorted_by(|(one, _), (next, _)| one < next) {
         return Err("its handles are damaged".to_owned());
+    }
+    if state.entities.len() > host.manifest.limits.entities {
+        return Err(format!("it has {} entities, more than limits.entities", state.entities.len()));
     }
     let described = state.entities.iter().map(|(handle, entity)| (*handle, &entity.description));
     create_entities(host, &state.definitions, described)?;

@@ -72,6 +72,7 @@ impl GuestControl {
             (Captured::Checkpoint(checkpoint), decide) => {
                 Ok(SuspendedGuest { checkpoint: *checkpoint, decide })
             }
+            (Captured::StillServed, _) => Err(self.refused("the host that it has left still serves it")),
             _ => Err(self.refused("it was asked for something else")),
         }
     }

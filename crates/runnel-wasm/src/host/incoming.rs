@@ -21,6 +21,8 @@ pub struct Incoming {
 
 struct State {
     last: LastReceived,
+    /// The publishers in ROS 1 from which it has received something: the first ones.
+    in_ros1: Vec<String>,
     phase: Phase,
 }
 
@@ -54,9 +56,21 @@ impl Gathered {
     }
 }
 
+/// Publishers in ROS 1 that are remembered, at most.
+const MOST_PUBLISHERS: usize = 256;
+
+/// Remembers a publisher in ROS 1: a host to which the guest moves may get its latched message again.
+fn note_publisher(in_ros1: &mut Vec<String>, info: &MessageInfo) {
+    let is_in_ros1 = info.publisher_gid().is_none() || info.publication_sequence_number().is_none();
+    let is_known = || in_ros1.iter().any(|name| name == info.publisher());
+    if is_in_ros1 && in_ros1.len() < MOST_PUBLISHERS && !is_known() {
+        in_ros1.push(info.publisher().to_owned());
+    }
+}
+
 impl Incoming {
     pub fn new(handle: u32, events: &Arc<Events>) -> Self {
-        let state = State { last: LastReceived::default(), phase: Phase::Usual };
+        let state = State { last: LastReceived::default(), in_ros1: Vec::new(), phase: Phase::Usual };
         Self { handle, events: Arc::clone(events), state: Mutex::new(state) }
     }
 
@@ -74,6 +88,7 @@ impl Incoming {
         match &mut state.phase {
             Phase::Usual => {
                 if state.last.is_new(info) {
+                    note_publisher(&mut state.in_ros1, info);
                     self.events.push_message(self.handle, bytes, info);
                 }
             }
@@ -124,7 +139,10 @@ impl Incoming {
     pub fn count(&self, counts: bool) {
         let mut state = self.state();
         state.phase = match (std::mem::replace(&mut state.phase, Phase::Usual), counts) {
-            (Phase::Usual, true) => Phase::Counting(BTreeMap::new()),
+            (Phase::Usual, true) => {
+                let known = state.in_ros1.iter().map(|name| (name.clone(), Tail::default()));
+                Phase::Counting(known.collect())
+            }
             (Phase::Counting(_), false) => Phase::Usual,
             (other, _) => other,
         };

@@ -153,6 +153,15 @@ impl ServiceRequests {
     }
 }
 
+impl Drop for ServiceRequests {
+    /// A guest that has not come leaves the requests to the host where it is.
+    fn drop(&mut self) {
+        if let Phase::Gathering(gathered) = &mut self.state().phase {
+            gathered.drain(..).for_each(|(responder, _)| responder.discard());
+        }
+    }
+}
+
 impl State {
     fn note(&mut self, RequestName { client, number }: RequestName) {
         if self.last.len() >= MOST_CLIENTS && !self.last.contains_key(&client) {

@@ -173,6 +173,13 @@ fn ended(outcome: GoalOutcome<DynamicMessage>) -> (i32, Vec<u8>) {
     }
 }
 
+/// Refuses a server that the manifest does not allow, or whose type is not known.
+pub fn check_server(host: &Host, action: &Interface) -> Result<(), Refusal> {
+    host.check_name(|manifest| &manifest.execute, "execute", &action.name)?;
+    host.entities.node(action.node)?;
+    host.types.action(generation(action.encoding)?, &action.type_name).map(|_| ())
+}
+
 pub fn create_server(host: &mut Host, server: u32, action: &Interface) -> Result<Entity, Refusal> {
     host.check_name(|manifest| &manifest.execute, "execute", &action.name)?;
     let schema = host.types.action(generation(action.encoding)?, &action.type_name)?;

@@ -9,7 +9,7 @@ mod services;
 mod timers;
 mod topics;
 
-pub use actions::cancel_goal;
+pub use actions::{cancel_goal, check_server};
 pub use nodes::{close, fill_randomly};
 pub use parameters::{
     encode as encode_parameter, restore as restore_parameter, set_from_event as set_parameter,

@@ -85,10 +85,11 @@ impl Arrival {
         self
     }
 
-    /// Refuses it.
-    pub fn refuse(self, why: &str) {
+    /// What refuses it.
+    pub fn refuser(&self) -> impl Fn(&str) + use<> {
+        let channel = self.channel.clone();
         // A source that is gone learns nothing.
-        let _ = self.channel.send(&ToSource::Refused(why.to_owned()));
+        move |why| _ = channel.send(&ToSource::Refused(why.to_owned()))
     }
 }
 
@@ -115,8 +116,13 @@ fn arrive(store: &mut Store<Host>, arrival: Arrival) -> Result<Option<Suspended>
         return Err(why);
     }
     let pages = ReceivedPages::default();
+    let decided = fate.clone();
     let target = Target { channel, returned, pages, state: None, fate, early: Vec::new() };
-    match target.run(store)? {
+    let outcome = target.run(store);
+    if !matches!(outcome, Ok(Outcome::Here(_))) && !decided.give_up() {
+        log::error!("{} was to go on here, and has ended", offer.nodes.join(", "));
+    }
+    match outcome? {
         Outcome::Here(suspended) => {
             on_come.into_iter().for_each(|call| call());
             Ok(Some(suspended))
@@ -169,11 +175,7 @@ impl Target {
             let host = store.data();
             match next {
                 Next::Speak => return self.speak(store),
-                Next::GiveUp(why) => {
-                    // Nobody else can commit it from here on.
-                    self.fate.give_up();
-                    return Ok(Outcome::Not(why));
-                }
+                Next::GiveUp(why) => return Ok(Outcome::Not(why)),
                 Next::More if self.fate.is_given_up() => {
                     return Ok(Outcome::Not("the node goes on at its source".to_owned()));
                 }
@@ -190,15 +192,16 @@ impl Target {
             ToTarget::Pages(pages) => {
                 let most = store.data().most_pages();
                 for page in pages {
-                    self.pages.put(page, most)?;
+                    if let Err(why) = self.pages.put(page, most) {
+                        return Ok(self.refuse(why));
+                    }
                 }
             }
             ToTarget::Links => self.answer(&ToSource::Links(links(store.data()))),
-            ToTarget::Cut { state, pages } => {
+            ToTarget::Cut { state, pages } if self.state.is_none() => {
                 let received = std::mem::take(&mut self.pages);
                 if let Err(why) = self.prepare(store, &state, received, pages) {
-                    self.answer(&ToSource::Refused(why.clone()));
-                    return Ok(Next::GiveUp(why));
+                    return Ok(self.refuse(why));
                 }
                 self.state = Some(state);
                 self.answer(&ToSource::Prepared);
@@ -213,7 +216,8 @@ impl Target {
             }
             ToTarget::Speak if self.fate.is_committed() => return Ok(Next::Speak),
             ToTarget::Relay(relayed) if self.fate.is_committed() => self.early.push(relayed),
-            ToTarget::Abort if !self.fate.is_committed() => {
+            ToTarget::Abort if self.fate.give_up() => {
+                self.answer(&ToSource::Unknown);
                 return Ok(Next::GiveUp("the node goes on at the source".to_owned()));
             }
             _ => return Ok(Next::GiveUp("the source sent a message out of turn".to_owned())),
@@ -274,6 +278,7 @@ impl Target {
         if self.state.is_none() {
             return Ok(Next::GiveUp(why));
         }
+        self.fate.doubt();
         log::warn!(
             "the connection to the host that a node leaves has broken at the moment in which it is not known where it \
              goes on: {why}. Try: runnel migrate --resolve"
@@ -299,6 +304,12 @@ impl Target {
             }
             host.executor.spin_once(STEP).map_err(|error| error.to_string())?;
         }
+    }
+
+    /// The source learns why the node does not go on here.
+    fn refuse(&self, why: String) -> Next {
+        self.answer(&ToSource::Refused(why.clone()));
+        Next::GiveUp(why)
     }
 
     fn answer(&self, message: &ToSource) {

@@ -18,6 +18,9 @@ const GREETING: Duration = Duration::from_secs(10);
 /// Migrations that are remembered, at most: sources ask for the latest ones.
 const MOST: usize = 1000;
 
+/// Those that were not given up, too.
+const MOST_EVER: usize = 10 * MOST;
+
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Arrivals(Mutex<Known>);
@@ -86,7 +89,11 @@ impl Arrivals {
         };
         known.migrations.insert(offer.migration, migration);
         let oldest = known.next.saturating_sub(MOST as u64);
-        known.migrations.retain(|_, migration| migration.place > oldest);
+        // Sources ask for those that were not given up.
+        known.migrations.retain(|_, migration| migration.place > oldest || !migration.fate.is_given_up());
+        while known.migrations.len() > MOST_EVER {
+            known.migrations.pop_first();
+        }
         Arrival { offer, channel, returned, fate, on_come: None }
     }
 
@@ -98,7 +105,6 @@ impl Arrivals {
             return;
         };
         if is_aborted {
-            // The node has gone on at the source by a user's decision.
             migration.fate.give_up();
         }
         if migration.fate.is_committed() {
@@ -116,10 +122,7 @@ impl Arrivals {
             known.migrations.values().filter(|migration| migration.nodes.iter().any(|name| name == node));
         // A node may have come and gone before.
         let latest = of_node.max_by_key(|migration| migration.place);
-        latest.is_some_and(|Migration { fate, .. }| match resolution {
-            Resolution::Source => fate.give_up(),
-            Resolution::Target => fate.commit(),
-        })
+        latest.is_some_and(|migration| migration.fate.resolve(resolution == Resolution::Target))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

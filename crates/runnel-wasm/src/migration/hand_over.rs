@@ -42,23 +42,25 @@ pub fn hand_over(host: &mut Host, hand_over: HandOver) {
             subscription.incoming.pass_on(positions);
         }
     }
-    close_acting(host);
+    // They act by themselves, and the target creates them anew.
+    close_all(host, |entity| matches!(entity, Entity::Timer(_) | Entity::ActionServer { .. }));
     let mut relay = Relay { channel, is_broken: false };
     drain(host, &mut relay);
     if let Err(error) = host.context.leave_place() {
         log::warn!("a node that has gone to another host cannot leave its place: {error}");
     }
     relay.send(&ToTarget::Speak);
+    // Late subscribers get kept messages from the target.
+    close_all(host, |entity| matches!(entity, Entity::Publisher(_)));
     relay.run(host);
     relay.send(&ToTarget::End);
 }
 
-/// Closes what acts by itself: timers, and servers of actions, which the target has created anew.
-fn close_acting(host: &mut Host) {
-    let acts = |entity: &Entity| matches!(entity, Entity::Timer(_) | Entity::ActionServer { .. });
+/// Closes the entities of a kind.
+fn close_all(host: &mut Host, is_meant: impl Fn(&Entity) -> bool) {
     let open = host.entities.all().filter_map(|(handle, slot)| Some((handle, slot?.0)));
-    let acting: Vec<u32> = open.filter(|(_, entity)| acts(entity)).map(|(handle, _)| handle).collect();
-    acting.into_iter().for_each(|handle| _ = imports::close(host, handle));
+    let meant: Vec<u32> = open.filter(|(_, entity)| is_meant(entity)).map(|(handle, _)| handle).collect();
+    meant.into_iter().for_each(|handle| _ = imports::close(host, handle));
 }
 
 /// Waits until subscribers have received what was published.

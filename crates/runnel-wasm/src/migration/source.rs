@@ -26,6 +26,12 @@ const ROUND: Duration = Duration::from_millis(20);
 /// How long the target may take for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// How long the target may take for the pages that were sent before, while the node runs.
+const COPYING: Duration = Duration::from_secs(120);
+
+/// How long it may take to learn that the node does not move.
+const ABORT: Duration = Duration::from_secs(2);
+
 /// How long a node may take until it can be suspended.
 const SUSPENSION: Duration = Duration::from_secs(10);
 
@@ -127,7 +133,7 @@ impl Source<'_> {
         for round in 1.. {
             let changed = self.send_changed(&mut memory)?;
             self.send(&ToTarget::Links)?;
-            let of_target = match self.receive()? {
+            let of_target = match self.receive_within(COPYING)? {
                 ToSource::Links(of_target) => of_target,
                 other => return Err(unexpected(other)),
             };
@@ -165,8 +171,19 @@ impl Source<'_> {
 
     /// The node goes on here. A target that does not learn it waits for a decision of the user.
     fn abort(&self, reach: &mut Reach<'_>) {
-        if self.channel.send(&ToTarget::Abort).is_err() {
-            self.tell_of_abort(reach);
+        let until = Instant::now() + ABORT;
+        let mut is_known = false;
+        if self.channel.send(&ToTarget::Abort).is_ok() {
+            while !is_known && Instant::now() < until {
+                match self.channel.receive(ABORT) {
+                    Ok(Some(ToSource::Unknown | ToSource::Refused(_))) => is_known = true,
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => break,
+                }
+            }
+        }
+        if !is_known {
+            self.is_aborted_there(reach);
         }
     }
 
@@ -255,12 +272,16 @@ impl Source<'_> {
             Err(error) => error.to_string(),
         };
         loop {
+            if self.control.has_ended() {
+                return Err(ended());
+            }
             (reach.report_doubt)(&why);
             match reach.resolutions.recv_timeout(RETRY) {
-                Ok(Resolution::Source) => {
-                    self.tell_of_abort(reach);
+                Ok(Resolution::Source) if self.is_aborted_there(reach) => {
                     return Err(MigrationError::Resolved);
                 }
+                // It has gone on there.
+                Ok(Resolution::Source) => return Ok(()),
                 Ok(Resolution::Target) => return Ok(()),
                 Err(_) => {}
             }
@@ -291,11 +312,14 @@ impl Source<'_> {
         }
     }
 
-    fn tell_of_abort(&self, reach: &mut Reach<'_>) {
-        let Ok(channel) = (reach.reconnect)() else { return };
+    /// Lets the target forget the node. False if it says that the node has gone on there. A target that cannot be reached
+    /// does not: the user has decided for both, or the node was not committed.
+    fn is_aborted_there(&self, reach: &mut Reach<'_>) -> bool {
+        let Ok(channel) = (reach.reconnect)() else { return true };
         let (version, migration) = (VERSION, self.migration);
-        // The user has decided for both if it does not arrive.
-        let _ = channel.send(&Greeting::Return { version, migration, is_aborted: true });
+        let sent = channel.send(&Greeting::Return { version, migration, is_aborted: true });
+        let answer = sent.and_then(|()| channel.receive(ABORT));
+        !matches!(answer, Ok(Some(ToSource::Committed)))
     }
 
     fn send(&self, message: &impl Serialize) -> Result<(), MigrationError> {
@@ -303,9 +327,13 @@ impl Source<'_> {
     }
 
     fn receive(&self) -> Result<ToSource, MigrationError> {
-        match self.channel.receive(ANSWER) {
+        self.receive_within(ANSWER)
+    }
+
+    fn receive_within(&self, time: Duration) -> Result<ToSource, MigrationError> {
+        match self.channel.receive(time) {
             Ok(Some(answer)) => Ok(answer),
-            Ok(None) => Err(MigrationError::Broken(format!("no answer within {ANSWER:?}"))),
+            Ok(None) => Err(MigrationError::Broken(format!("no answer within {time:?}"))),
             Err(why) => Err(MigrationError::Broken(why)),
         }
     }

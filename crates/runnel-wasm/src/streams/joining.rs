@@ -211,7 +211,7 @@ impl<T> Joining<T> {
 impl<T> Numbered<T> {
     fn receive_own(&mut self, gid: [u8; 16], (number, message): (u64, T), steps: &mut Vec<Step<T>>) {
         match &mut self.phase {
-            Phase::Begins if number > self.last + 1 => {
+            Phase::Begins if number > self.last.saturating_add(1) => {
                 self.phase = Phase::Waits(vec![(number, message)]);
                 steps.push(Step::Ask { publisher: Publisher::Ros2(gid), before: number });
                 return;

@@ -114,7 +114,7 @@ impl<T> Passing<T> {
 
     fn end_if_complete(&mut self, gid: [u8; 16]) {
         let last = self.last.get(&gid).copied().unwrap_or(0);
-        if self.asked.get(&gid).is_some_and(|asked| last + 1 >= asked.before) {
+        if self.asked.get(&gid).is_some_and(|asked| last.saturating_add(1) >= asked.before) {
             self.end(gid);
         }
     }

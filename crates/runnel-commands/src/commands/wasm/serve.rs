@@ -3,13 +3,13 @@
 use std::env;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use clap::ValueHint;
 use runnel::{Context, ContextOptions, Graphs};
-use runnel_wasm::migration::link::{Identity, LinkOptions, Listener, TrustedHosts, default_folder};
+use runnel_wasm::migration::link::{Identity, Link, LinkOptions, Listener, TrustedHosts, default_folder};
 use runnel_wasm::migration::{Arrival, Arrivals, Greeted, MoveAnswer, MoveRequest, SharedChannel};
 use runnel_wasm::{Ended, Guest, Program};
 use serde_json::json;
@@ -26,6 +26,9 @@ pub const PORT: u16 = 7411;
 
 /// How long to wait for a host before a look at Ctrl-C.
 const STEP: Duration = Duration::from_millis(200);
+
+/// Hosts that are heard at a time, at most.
+const MOST_GREETED: usize = 16;
 
 /// How long a node may take to end with this host.
 const END: Duration = Duration::from_secs(6);
@@ -77,25 +80,41 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
         || format!("accepts {} at {address}", listed(&names, 10)),
         || json!({ "event": "listening", "programs": names, "address": address.to_string() }),
     )?;
-    let (arrivals, mut guests) = (Arc::<Arrivals>::default(), Vec::<Hosting>::new());
-    while context.ok() {
-        let accepted = listener.accept(STEP).map_err(CliError::failed)?;
-        guests.retain(|guest| !guest.thread.is_finished());
-        let Some(link) = accepted else { continue };
-        let from = link.peer().to_string();
-        match arrivals.greet(SharedChannel::new(link)) {
-            Ok(Greeted::Arrival(arrival)) => match host(*arrival, &from, (&served, &arrivals), (args, cli)) {
-                Ok(guest) => guests.push(guest),
-                Err(why) => print_error(&format!("{from}: {why}")),
-            },
-            Ok(Greeted::Request(request)) => move_on(request, &guests),
-            Ok(Greeted::Nothing) => {}
-            Err(why) => print_error(&why),
+    let serving = Serving { args, cli, served: &served, arrivals: Arc::default(), guests: Mutex::default() };
+    thread::scope(|scope| {
+        let greeting = Arc::new(());
+        while context.ok() {
+            serving.guests().retain(|guest| !guest.thread.is_finished());
+            match listener.accept(STEP) {
+                Ok(None) => {}
+                Ok(Some(link)) if Arc::strong_count(&greeting) <= MOST_GREETED => {
+                    let (greeting, serving) = (Arc::clone(&greeting), &serving);
+                    scope.spawn(move || {
+                        serving.greet(link);
+                        drop(greeting);
+                    });
+                }
+                Ok(Some(link)) => print_error(&format!("{}: too many hosts at a time", link.peer())),
+                Err(error) => {
+                    print_error(&error.to_string());
+                    thread::sleep(STEP);
+                }
+            }
         }
-    }
-    guests.iter().for_each(|guest| guest.hosted.control.shutdown());
-    guests.into_iter().for_each(Hosting::end);
+        let guests = std::mem::take(&mut *serving.guests());
+        guests.iter().for_each(|guest| guest.hosted.control.shutdown());
+        guests.into_iter().for_each(Hosting::end);
+    });
     Ok(())
+}
+
+/// What accepts nodes.
+struct Serving<'a> {
+    args: &'a Args,
+    cli: &'a CliContext,
+    served: &'a [Served],
+    arrivals: Arc<Arrivals>,
+    guests: Mutex<Vec<Hosting>>,
 }
 
 /// A node that is here, or on its way.
@@ -116,62 +135,89 @@ impl Hosting {
     }
 }
 
-/// Moves a node on, as another host asks.
-fn move_on(request: MoveRequest, guests: &[Hosting]) {
-    let has = |guest: &&Hosting| guest.hosted.control.node_names().iter().any(|name| name == request.node());
-    let Some(hosted) = guests.iter().find(has).map(|guest| guest.hosted.clone()) else {
-        return request.answer(&MoveAnswer::NotHere);
-    };
-    thread::spawn(move || {
-        let Some(to) = request.to() else { return request.answer(&MoveAnswer::Here) };
-        let moved = hosted.migrate(to, |why| request.answer(&MoveAnswer::InDoubt(why.to_owned())));
-        request.answer(&moved.map_or_else(|error| MoveAnswer::Refused(error.to_string()), MoveAnswer::Moved));
-    });
-}
+impl Serving<'_> {
+    fn guests(&self) -> MutexGuard<'_, Vec<Hosting>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Takes a node that comes from another host.
-fn host(
-    arrival: Arrival,
-    from: &str,
-    (served, arrivals): (&[Served], &Arc<Arrivals>),
-    (args, cli): (&Args, &CliContext),
-) -> Result<Hosting, String> {
-    let nodes = listed(arrival.nodes(), 5);
-    let of_module = |served: &&Served| served.program.hash() == arrival.module();
-    let Some(served) = served.iter().find(of_module) else {
-        let why = format!("it does not serve the module {} from which {nodes} runs", arrival.module());
-        arrival.refuse(&why);
-        return Err(why);
-    };
-    let guest = guest(arrival, served, (args, cli)).map_err(|error| format!("{nodes}: {error}"))?;
-    let hosted = Hosted::arriving(guest.control(), arrivals);
-    let (control, output, from) = (hosted.clone(), cli.output, from.to_owned());
-    let thread = thread::spawn(move || {
-        let socket = control::serve(control);
-        if let Err(error) = &socket {
-            print_error(&format!("{nodes} cannot be moved on by other processes: {error}"));
+    /// Takes what another host has to say.
+    fn greet(&self, link: Link) {
+        let from = link.peer().to_string();
+        match self.arrivals.greet(SharedChannel::new(link)) {
+            Ok(Greeted::Arrival(arrival)) => {
+                let (nodes, refuse) = (listed(arrival.nodes(), 5), arrival.refuser());
+                match self.host(*arrival, &from) {
+                    Ok(guest) => self.guests().push(guest),
+                    Err(why) => {
+                        refuse(&why);
+                        print_error(&format!("{from}: {nodes} is refused: {why}"));
+                    }
+                }
+            }
+            Ok(Greeted::Request(request)) => self.move_on(&request),
+            Ok(Greeted::Nothing) => {}
+            Err(why) => print_error(&why),
         }
-        match guest.run() {
-            Ok(Ended::NotCome) => print_error(&format!("{nodes} has not come from {from}")),
-            Ok(Ended::HandedOver) => report(output, &nodes, "gone", "has gone to another host"),
-            Ok(Ended::Returned | Ended::Stopped) => report(output, &nodes, "ended", "has ended"),
-            Err(error) => print_error(&format!("{nodes}: {error}")),
-        }
-    });
-    Ok(Hosting { hosted, thread })
-}
+    }
 
-fn guest(arrival: Arrival, served: &Served, (args, cli): (&Args, &CliContext)) -> Result<Guest, CliError> {
-    let kept = RosArguments::of_checkpoint(arrival.ros_arguments());
-    let process = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let ros_arguments = kept.before(process.collect());
-    let options = ContextOptions::default().arguments(ros_arguments.clone()).graphs(arrival.graphs());
-    let context = Context::with_options(options.signals(false).standby(true))?;
-    let ros_arguments = run_command::ros_arguments(ros_arguments, &context);
-    let options = args.running.options(&served.file, Vec::new(), ros_arguments, cli)?;
-    let (nodes, output) = (listed(arrival.nodes(), 5), cli.output);
-    let arrival = arrival.on_come(move || report(output, &nodes, "here", "is here"));
-    arrival.into_guest(&served.program, context, options).map_err(CliError::failed)
+    /// Moves a node on, as another host asks.
+    fn move_on(&self, request: &MoveRequest) {
+        let has =
+            |guest: &&Hosting| guest.hosted.control.node_names().iter().any(|name| name == request.node());
+        let hosted = self.guests().iter().find(has).map(|guest| guest.hosted.clone());
+        let answer = match (hosted, request.to()) {
+            (None, _) => MoveAnswer::NotHere,
+            (Some(_), None) => MoveAnswer::Here,
+            (Some(hosted), Some(to)) => {
+                let in_doubt = |why: &str| request.answer(&MoveAnswer::InDoubt(why.to_owned()));
+                let moved = hosted.migrate(to, in_doubt);
+                moved.map_or_else(|error| MoveAnswer::Refused(error.to_string()), MoveAnswer::Moved)
+            }
+        };
+        request.answer(&answer);
+    }
+
+    /// Takes a node that comes from another host.
+    fn host(&self, arrival: Arrival, from: &str) -> Result<Hosting, String> {
+        let nodes = listed(arrival.nodes(), 5);
+        let of_module = |served: &&Served| served.program.hash() == arrival.module();
+        let served = self.served.iter().find(of_module);
+        let served = served.ok_or_else(|| {
+            format!("it does not serve the module {} from which {nodes} runs", arrival.module())
+        })?;
+        let guest = self.guest(arrival, served).map_err(|error| error.to_string())?;
+        let hosted = Hosted::arriving(guest.control(), &self.arrivals);
+        let (control, output, from) = (hosted.clone(), self.cli.output, from.to_owned());
+        let thread = thread::spawn(move || {
+            let socket = control::serve(control);
+            if let Err(error) = &socket {
+                print_error(&format!("{nodes} cannot be moved on by other processes: {error}"));
+            }
+            match guest.run() {
+                Ok(Ended::NotCome) => print_error(&format!("{nodes} has not come from {from}")),
+                Ok(Ended::HandedOver) => report(output, &nodes, "gone", "has gone to another host"),
+                Ok(Ended::Returned | Ended::Stopped) => report(output, &nodes, "ended", "has ended"),
+                Err(error) => print_error(&format!("{nodes}: {error}")),
+            }
+        });
+        Ok(Hosting { hosted, thread })
+    }
+
+    fn guest(&self, arrival: Arrival, served: &Served) -> Result<Guest, CliError> {
+        let (nodes, output) = (listed(arrival.nodes(), 5), self.cli.output);
+        let kept = RosArguments::of_checkpoint(arrival.ros_arguments());
+        if !kept.is_empty() {
+            output.note(&format!("ROS arguments of {nodes}: {kept}"));
+        }
+        let process = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+        let ros_arguments = kept.before(process.collect());
+        let options = ContextOptions::default().arguments(ros_arguments.clone()).graphs(arrival.graphs());
+        let context = Context::with_options(options.signals(false).standby(true))?;
+        let ros_arguments = run_command::ros_arguments(ros_arguments, &context);
+        let options = self.args.running.options(&served.file, Vec::new(), ros_arguments, self.cli)?;
+        let arrival = arrival.on_come(move || report(output, &nodes, "here", "is here"));
+        arrival.into_guest(&served.program, context, options).map_err(CliError::failed)
+    }
 }
 
 /// Prints what has become of a node.

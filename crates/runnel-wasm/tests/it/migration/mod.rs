@@ -250,7 +250,12 @@ fn break_at(
             was_in_doubt = true;
             if let Some(resolution) = resolution {
                 // At the target first, as the documentation says: one that has committed itself is in no doubt.
-                let is_decided = arrivals.resolve(&format!("{}/adder", graph.namespace), resolution);
+                let resolve_there = || arrivals.resolve(&format!("{}/adder", graph.namespace), resolution);
+                // It notices a little later that the connection is broken.
+                let is_decided = (0..100).any(|_| {
+                    thread::sleep(Duration::from_millis(10));
+                    resolve_there()
+                });
                 let decided = if is_decided { resolution } else { Resolution::Target };
                 resolve.send(decided).expect("it is decided");
             }
@@ -273,7 +278,13 @@ fn break_at(
     } else {
         fates.stayed += 1;
         // One that was prepared, and has not learned that it is not needed, waits for a user.
-        arrivals.resolve(&format!("{}/adder", graph.namespace), Resolution::Source);
+        if resolution.is_some() {
+            let resolve = || arrivals.resolve(&format!("{}/adder", graph.namespace), Resolution::Source);
+            let _ = (0..50).any(|_| {
+                thread::sleep(Duration::from_millis(10));
+                resolve()
+            });
+        }
         if let Some(target) = target {
             assert_eq!(target.end().unwrap(), Ended::NotCome, "frame {frames} of end {end}");
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use runnel_wasm::GuestControl;
-use runnel_wasm::migration::link::{Identity, Link, TrustedHosts, default_folder};
+use runnel_wasm::migration::link::{Fingerprint, Identity, Link, TrustedHosts, default_folder};
 use runnel_wasm::migration::{
     Arrivals, Migrated, MigrationError, MigrationOptions, Reach, Resolution, SharedChannel, migrate,
 };
@@ -23,11 +23,13 @@ pub struct Hosted {
     arrivals: Option<Arc<Arrivals>>,
     /// Tells the node's own move where the node goes on, while that is in doubt.
     doubt: Arc<Mutex<Option<Sender<Resolution>>>>,
+    /// Held while it moves.
+    moving: Arc<Mutex<()>>,
 }
 
 impl Hosted {
     pub fn new(control: GuestControl) -> Self {
-        Self { control, arrivals: None, doubt: Arc::default() }
+        Self { control, arrivals: None, doubt: Arc::default(), moving: Arc::default() }
     }
 
     /// A node that comes from another host.
@@ -40,7 +42,11 @@ impl Hosted {
     /// # Errors
     /// Why it goes on here.
     pub fn migrate(&self, to: &str, mut report_doubt: impl FnMut(&str)) -> Result<Migrated, MigrationError> {
-        let mut connect = || connect(to);
+        let Ok(_moving) = self.moving.try_lock() else {
+            return Err(MigrationError::Node("it moves already".to_owned()));
+        };
+        let mut host = None;
+        let mut connect = || connect_to(to, &mut host);
         let channel = connect().map_err(MigrationError::Node)?;
         let (resolve, resolutions) = mpsc::channel();
         let mut doubt = |why: &str| {
@@ -76,8 +82,18 @@ impl Hosted {
 /// # Errors
 /// Why there is no connection.
 pub fn connect(to: &str) -> Result<SharedChannel, String> {
+    connect_to(to, &mut None)
+}
+
+/// The same; once more only to the host that was there before.
+fn connect_to(to: &str, before: &mut Option<Fingerprint>) -> Result<SharedChannel, String> {
     let folder = default_folder().map_err(|error| error.to_string())?;
     let identity = Identity::load_or_create(&folder).map_err(|error| error.to_string())?;
     let link = Link::connect(to, &identity, &TrustedHosts::in_folder(&folder), CONNECT);
-    link.map(SharedChannel::new).map_err(|error| error.to_string())
+    let link = link.map_err(|error| error.to_string())?;
+    let now = link.peer().fingerprint;
+    if *before.get_or_insert(now) != now {
+        return Err(format!("{to}: another host, {}, has this address now", link.peer()));
+    }
+    Ok(SharedChannel::new(link))
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,10 +39,14 @@ const LONGEST: u64 = 4096;
 pub struct ControlSocket {
     path: PathBuf,
     answering: Arc<Mutex<()>>,
+    is_ended: Arc<AtomicBool>,
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::SeqCst);
+        // The thread that accepts clients sees it then.
+        drop(UnixStream::connect(&self.path));
         _ = fs::remove_file(&self.path);
         drop(self.answering.lock());
     }
@@ -64,11 +69,13 @@ pub fn serve(hosted: Hosted) -> io::Result<ControlSocket> {
     // Clients remove sockets to which nobody listens: it has this name once it listens.
     fs::rename(&unfinished, &path)?;
     let answering = Arc::new(Mutex::new(()));
-    let served = ControlSocket { path, answering: Arc::clone(&answering) };
+    let is_ended = Arc::<AtomicBool>::default();
+    let served = ControlSocket { path, answering: Arc::clone(&answering), is_ended: Arc::clone(&is_ended) };
     thread::spawn(move || {
         let clients = Arc::new(());
-        loop {
+        while !is_ended.load(Ordering::SeqCst) {
             match listener.accept() {
+                Ok(_) if is_ended.load(Ordering::SeqCst) => {}
                 Ok((client, _)) if Arc::strong_count(&clients) <= MOST_CLIENTS => {
                     let (hosted, answering) = (hosted.clone(), Arc::clone(&answering));
                     let count = Arc::clone(&clients);
