@@ -50,9 +50,12 @@ static inline runnel_handle create_timer(runnel_handle node, uint64_t period) {
   return (runnel_handle)check(runnel_create_timer(node, period, RUNNEL_CLOCK_ROS, false));
 }
 
-// Waits without a time limit. Events with longer payloads than `capacity` end the program.
+// Waits without a time limit. Events with longer payloads than `capacity` end the program; without a place for payloads they
+// are dropped.
 static inline runnel_event wait_for_event(void *payload, size_t capacity) {
+  static uint8_t dropped[65536];
   runnel_event event;
+  if (payload == NULL) payload = dropped, capacity = sizeof dropped;
   const int32_t length = check(runnel_wait(UINT64_MAX, &event, payload, capacity));
   if ((size_t)length > capacity) {
     fprintf(stderr, "an event of %d bytes is too long\n", (int)length);

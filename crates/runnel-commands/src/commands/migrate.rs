@@ -50,7 +50,14 @@ pub fn run(args: &Args, cli: &CliContext) -> Result<(), CliError> {
                 },
             )
         }
-        (None, Some(side)) => control::resolve(&node, side),
+        (None, Some(side)) => {
+            control::resolve(&node, side)?;
+            let (text, side) = match side {
+                Side::Source => ("where it was", "source"),
+                Side::Target => ("where it was to go", "target"),
+            };
+            cli.output.answer(|| format!("{node} goes on {text}"), || json!({ "node": node, "at": side }))
+        }
         (None, None) => Err(CliError::Usage("where to? Try: --to HOST".to_owned())),
     }
 }
@@ -80,8 +87,9 @@ fn moved(answer: MoveAnswer, node: &str, (here, to): (&str, &str)) -> Result<Mig
         }
         MoveAnswer::Refused(why) => Err(CliError::failed(format!("{node} goes on {here}: {why}"))),
         MoveAnswer::InDoubt(why) => Err(CliError::failed(format!(
-            "it is not known whether {node} goes on {here} or at {to}: {why}. Both hosts hold it until they reach each other, \
-             or you decide: first at {to}, then {here}. Try there: runnel migrate {node} --resolve source"
+            "it is not known whether {node} goes on {here} or at {to}: {why}. Both hosts hold it until they reach each other. \
+             To decide, type at {to} first: runnel migrate {node} --resolve source. If it is accepted, type the same for the \
+             one {here}; if the node goes on at {to}, type --resolve target for the one {here}"
         ))),
     }
 }

@@ -1,6 +1,6 @@
 //! Two nodes of one name: the newer one stays.
 
-use runnel_ros1::node::{NodeEvent, Port};
+use runnel_ros1::node::{NodeConfig, NodeEvent, Port};
 use runnel_testkit::net::{App, Conditions, Net, millis, secs};
 
 const TOPIC: &str = "/chatter";
@@ -114,4 +114,29 @@ fn other_names_are_not_affected() {
     scene.net.run_for(secs(30));
     assert_eq!(stopped(&scene.net, scene.listener), Vec::<&str>::new());
     assert!(scene.net.is_running(scene.listener));
+}
+
+#[test]
+fn node_that_stands_by_takes_over_the_name_and_keeps_its_links() {
+    for seed in 0..40 {
+        let Scene { mut net, master, listener, older } = scene(seed);
+        let config = net.node_config("/talker", "b");
+        let standby_name = Some("/talker_standby_1".to_owned());
+        let newer = net.start_node(NodeConfig { standby_name, ..config });
+        net.advertise(newer, TOPIC);
+        net.run_until("both are linked", secs(10), |net| net.subscribers(newer, TOPIC) == ["/listener"]);
+        net.run_for(secs(10));
+        assert_eq!((stopped(&net, older).len(), net.is_running(older)), (0, true), "seed {seed}");
+        net.publish(newer, TOPIC, "early");
+        net.with_node(older, |node, now| node.begin_close(now));
+        net.run_for(secs(10));
+        net.with_node(newer, |node, now| node.take_over_name(now));
+        net.run_for(secs(30));
+        net.publish(newer, TOPIC, "late");
+        net.run_for(secs(10));
+        // One link, from before: nothing was lost when the name changed.
+        assert_eq!(net.received_texts(listener), ["early", "late"], "seed {seed}");
+        assert_eq!(stopped(&net, newer), Vec::<&str>::new(), "seed {seed}");
+        assert_eq!(net.master_of(master).registration_count(), 2, "the former name is gone, seed {seed}");
+    }
 }

@@ -89,7 +89,11 @@ impl GuestControl {
                 let requests = Arc::clone(&self.requests);
                 Ok(Some(SuspendedMoment { moment: Some(*moment), decide, requests }))
             }
-            (Captured::StillServed, _) => Ok(None),
+            (Captured::StillServed, decide) => {
+                drop(decide);
+                self.requests.wait_until_done(GOING_ON);
+                Ok(None)
+            }
             _ => Err(self.refused("it was asked for something else")),
         }
     }

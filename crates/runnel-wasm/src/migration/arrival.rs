@@ -117,7 +117,8 @@ fn arrive(store: &mut Store<Host>, arrival: Arrival) -> Result<Option<Suspended>
     }
     let pages = ReceivedPages::default();
     let decided = fate.clone();
-    let target = Target { channel, returned, pages, state: None, fate, early: Vec::new() };
+    let nodes = offer.nodes.join(", ");
+    let target = Target { nodes, channel, returned, pages, state: None, fate, early: Vec::new() };
     let outcome = target.run(store);
     if !matches!(outcome, Ok(Outcome::Here(_))) && !decided.give_up() {
         log::error!("{} was to go on here, and has ended", offer.nodes.join(", "));
@@ -135,6 +136,8 @@ fn arrive(store: &mut Store<Host>, arrival: Arrival) -> Result<Option<Suspended>
 }
 
 struct Target {
+    /// Its full names.
+    nodes: String,
     channel: SharedChannel,
     returned: Receiver<SharedChannel>,
     pages: ReceivedPages,
@@ -280,8 +283,10 @@ impl Target {
         }
         self.fate.doubt();
         log::warn!(
-            "the connection to the host that a node leaves has broken at the moment in which it is not known where it \
-             goes on: {why}. Try: runnel migrate --resolve"
+            "{}: the connection to the host that it leaves has broken at the moment in which neither host knows where it goes \
+             on: {why}. It is held until that host returns. Try: runnel migrate {} --resolve target, or source",
+            self.nodes,
+            self.nodes
         );
         loop {
             match self.returned.try_recv() {

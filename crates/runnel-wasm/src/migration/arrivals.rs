@@ -125,6 +125,14 @@ impl Arrivals {
         latest.is_some_and(|migration| migration.fate.resolve(resolution == Resolution::Target))
     }
 
+    /// Whether a node has come to stay.
+    pub fn has_come(&self, node: &str) -> bool {
+        let known = self.known();
+        let mut of_node =
+            known.migrations.values().filter(|migration| migration.nodes.iter().any(|name| name == node));
+        of_node.any(|migration| migration.fate.is_committed())
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,7 @@ use crate::streams::{Passed, Passing};
 /// How long subscribers may take to receive what was published: the target speaks then nevertheless.
 const DRAINING: Duration = Duration::from_secs(2);
 
-/// How long the source stays after all that it has to do: peers may still send to it.
+/// How long the source stays at least: peers may still send to it.
 const STAY: Duration = Duration::from_secs(1);
 
 /// Longest wait for something to do.
@@ -98,12 +98,10 @@ struct Relay {
 impl Relay {
     /// Until nothing is left to pass on.
     fn run(&mut self, host: &mut Host) {
-        let mut idle_since = Instant::now();
+        let until = Instant::now() + STAY;
         while !self.is_broken && !host.pace.is_stopped() && host.context.ok() {
             self.step(host, STEP);
-            if has_work(host) {
-                idle_since = Instant::now();
-            } else if idle_since.elapsed() > STAY {
+            if Instant::now() > until && !has_work(host) {
                 return;
             }
         }

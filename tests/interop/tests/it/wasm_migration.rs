@@ -6,22 +6,35 @@ use std::sync::LazyLock;
 
 use interop::messages::describe;
 use interop::ros2::{Distro, Origin as Ros2Origin, Ros2Graph};
-use interop::{Master, Origin, Server, TIMEOUT, folder, outcome, ready, wait_until};
+use interop::{Master, Origin, Server, TIMEOUT, built, folder, outcome, ready, wait_until};
 use runnel::core::wire::{Encoding, cdr};
 use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::process::{Peer, deadline_in};
 
 const KILTED: Ros2Origin = Ros2Origin::Ros2(Distro::Kilted);
 
-/// A graph whose hosts know each other: they have the same user.
+/// A graph with two hosts that trust each other: nodes are started on one, and the other accepts them.
 fn graph() -> Ros2Graph {
     let graph = Ros2Graph::new();
     let home = graph.home().to_str().expect("a name in UTF-8").to_owned();
     let graph = graph.with("XDG_RUNTIME_DIR", home.clone()).with("TMPDIR", home);
-    let fingerprint = graph.answer(&["wasm", "certificate"]);
-    let fingerprint = fingerprint.lines().next().expect("a line").to_owned();
-    graph.answer(&["wasm", "trust", &fingerprint, "--name", "here"]);
+    for (one, other, name) in [(false, true, "robot"), (true, false, "station")] {
+        let certificate = outcome(runnel(&graph, one, &["wasm", "certificate"]));
+        let fingerprint = certificate.lines.first().expect("a line").clone();
+        let trusted = outcome(runnel(&graph, other, &["wasm", "trust", &fingerprint, "--name", name]));
+        assert_eq!(trusted.code, Some(0), "{:#?}", trusted.lines);
+    }
     graph
+}
+
+/// Runs a command on the host where nodes are started, or on the station.
+fn runnel(graph: &Ros2Graph, on_station: bool, words: &[&str]) -> Peer {
+    let mut command = graph.command(built("runnel"));
+    command.args(words);
+    if on_station {
+        command.env("XDG_CONFIG_HOME", graph.home().join("station"));
+    }
+    Peer::spawn("runnel", command).expect("it starts")
 }
 
 fn guest(name: &str) -> String {
@@ -40,7 +53,7 @@ impl Host {
     fn start(graph: &Ros2Graph, program: &str, engine: &[&str]) -> Self {
         let module = guest(program);
         let words = [&["wasm", "serve", "--listen", "127.0.0.1:0", "--allow-all", &module], engine].concat();
-        let mut process = graph.running(&words);
+        let mut process = runnel(graph, true, &words);
         let accepts = |line: &str| line.starts_with("accepts ");
         let line = process.wait_for_line(accepts, deadline_in(TIMEOUT)).expect("it accepts nodes");
         let address = line.rsplit(' ').next().expect("an address").to_owned();
@@ -180,7 +193,7 @@ fn strangers_and_wrong_programs_are_refused() {
         error.contains("/counter goes on here: the target refuses: it does not serve the module"),
         "{error}"
     );
-    graph.answer(&["wasm", "trust", "--remove", "here"]);
+    graph.answer(&["wasm", "trust", "--remove", "station"]);
     let error = refused().error;
     assert!(error.contains("runnel wasm trust SHA256:"), "{error}");
     let nowhere = graph.ran(&["migrate", "/counter", "--to", "127.0.0.1:1"]);

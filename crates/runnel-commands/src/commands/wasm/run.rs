@@ -13,7 +13,7 @@ use super::control::{self, Hosted};
 use super::jit;
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output::{print_error, print_own};
+use crate::output::print_error;
 
 /// Run a node until it ends or Ctrl-C
 ///
@@ -91,7 +91,7 @@ pub fn run_guest(guest: Guest) -> Result<(), CliError> {
     }
     let ended = guest.run().map_err(CliError::failed)?;
     if ended == Ended::HandedOver {
-        print_own("the node goes on at another host");
+        print_error("the node goes on at another host");
     }
     Ok(())
 }

@@ -185,6 +185,7 @@ impl Serving<'_> {
         let served = served.ok_or_else(|| {
             format!("it does not serve the module {} from which {nodes} runs", arrival.module())
         })?;
+        let refuse = arrival.refuser();
         let guest = self.guest(arrival, served).map_err(|error| error.to_string())?;
         let hosted = Hosted::arriving(guest.control(), &self.arrivals);
         let (control, output, from) = (hosted.clone(), self.cli.output, from.to_owned());
@@ -197,7 +198,11 @@ impl Serving<'_> {
                 Ok(Ended::NotCome) => print_error(&format!("{nodes} has not come from {from}")),
                 Ok(Ended::HandedOver) => report(output, &nodes, "gone", "has gone to another host"),
                 Ok(Ended::Returned | Ended::Stopped) => report(output, &nodes, "ended", "has ended"),
-                Err(error) => print_error(&format!("{nodes}: {error}")),
+                Err(error) => {
+                    // The source has gone if the node was here.
+                    refuse(&error.to_string());
+                    print_error(&format!("{nodes}: {error}"));
+                }
             }
         });
         Ok(Hosting { hosted, thread })

@@ -75,7 +75,7 @@ impl Handshake {
         tls: impl FnOnce(&Identity, &Arc<PeerVerifier>) -> Result<Connection, Error>,
     ) -> Result<Self, LinkError> {
         let failed = |why: String| LinkError::Handshake { address, why };
-        let verifier = Arc::new(PeerVerifier::new(&credentials.trusted));
+        let verifier = Arc::new(PeerVerifier::new(&credentials.trusted, credentials.identity.fingerprint()));
         let tls = tls(&credentials.identity, &verifier).map_err(|error| failed(error.to_string()))?;
         stream.set_nodelay().map_err(|error| failed(error.to_string()))?;
         Ok(Self {

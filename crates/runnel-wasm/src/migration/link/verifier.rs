@@ -16,6 +16,8 @@ use super::{FileError, Fingerprint, TrustedHost, TrustedHosts, tls};
 #[derive(Debug)]
 pub struct PeerVerifier {
     trusted: TrustedHosts,
+    /// This host's own, which it trusts.
+    own: Fingerprint,
     algorithms: WebPkiSupportedAlgorithms,
     verdict: OnceLock<Verdict>,
 }
@@ -33,9 +35,9 @@ pub enum Verdict {
 
 impl PeerVerifier {
     /// For one connection.
-    pub fn new(trusted: &TrustedHosts) -> Self {
+    pub fn new(trusted: &TrustedHosts, own: Fingerprint) -> Self {
         let algorithms = tls::provider().signature_verification_algorithms;
-        Self { trusted: trusted.clone(), algorithms, verdict: OnceLock::new() }
+        Self { trusted: trusted.clone(), own, algorithms, verdict: OnceLock::new() }
     }
 
     /// What the check has found, if the peer has come as far as this.
@@ -46,6 +48,9 @@ impl PeerVerifier {
     fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let fingerprint = Fingerprint::of_certificate(certificate);
         let found = match self.trusted.find(fingerprint) {
+            Ok(None) if fingerprint == self.own => {
+                Verdict::Trusted(TrustedHost { fingerprint, name: "this host".to_owned() })
+            }
             Ok(Some(host)) => Verdict::Trusted(host),
             Ok(None) => Verdict::Unknown(fingerprint),
             Err(error) => Verdict::Unreadable(error),

@@ -74,6 +74,12 @@ fn named(node: &str, mut found: Vec<HostProcess>, all: Vec<String>) -> Result<Ho
 /// # Errors
 /// If there is no such process.
 pub fn resolve(node: &str, side: Side) -> Result<(), CliError> {
+    let has_come = Request::HasCome { node: node.to_owned() };
+    let is_there = |socket| matches!(HostProcess { socket }.ask(&has_come), Ok((Answer::HasCome(true), _)));
+    if side == Side::Source && sockets().into_iter().any(is_there) {
+        let why = "goes on here: the host that it has left is to learn that. Try there";
+        return Err(CliError::failed(format!("{node} {why}: runnel migrate {node} --resolve target")));
+    }
     let request = Request::Resolve { node: node.to_owned(), side };
     let is_resolved =
         |socket| matches!(HostProcess { socket }.ask(&request), Ok((Answer::Resolved(true), _)));

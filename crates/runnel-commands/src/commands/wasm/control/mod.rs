@@ -31,6 +31,8 @@ enum Request {
     Checkpoint { ends: bool },
     /// Move the node to the host at this address.
     Migrate { to: String },
+    /// Whether a node of this name has come here from another host.
+    HasCome { node: String },
     /// Where a node of this name goes on, if this process does not know it.
     Resolve { node: String, side: Side },
 }
@@ -55,6 +57,7 @@ enum Answer {
     Moved(Migrated),
     /// It is not known where the node goes on, and why.
     InDoubt(String),
+    HasCome(bool),
     /// Whether the process had such a node.
     Resolved(bool),
     Refused(String),

@@ -60,6 +60,11 @@ impl Hosted {
         migrated
     }
 
+    /// Whether a node of this name has come from another host.
+    pub fn has_come(&self, node: &str) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.has_come(node))
+    }
+
     /// Decides where a node goes on. False if that is not in doubt here.
     pub fn resolve(&self, node: &str, side: Side) -> bool {
         let resolution = match side {

@@ -115,6 +115,7 @@ fn answer(hosted: &Hosted, answering: &Mutex<()>, client: &UnixStream) -> io::Re
             let moved = hosted.migrate(&to, |why| _ = reply(&Answer::InDoubt(why.to_owned())));
             reply(&moved.map_or_else(|error| Answer::Refused(error.to_string()), Answer::Moved))
         }
+        Ok(Request::HasCome { node }) => reply(&Answer::HasCome(hosted.has_come(&node))),
         Ok(Request::Resolve { node, side }) => reply(&Answer::Resolved(hosted.resolve(&node, side))),
         Err(error) => reply(&Answer::Refused(format!("the request is not valid: {error}"))),
     }

@@ -35,7 +35,7 @@ fn connect(robot: &Host, listener: &Listener) -> (Link, Link) {
 
 /// What a host sends first.
 fn client_hello(host: &Host) -> Vec<u8> {
-    let verifier = Arc::new(PeerVerifier::new(&host.trusted));
+    let verifier = Arc::new(PeerVerifier::new(&host.trusted, host.identity.fingerprint()));
     let mut hello = Vec::new();
     tls::client(&host.identity, &verifier).unwrap().write_tls(&mut hello).unwrap();
     hello
