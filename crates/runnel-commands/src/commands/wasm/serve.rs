@@ -19,7 +19,7 @@ use super::ros_arguments::RosArguments;
 use super::run::{self as run_command, Running};
 use crate::cli_context::CliContext;
 use crate::error::CliError;
-use crate::output::{Output, listed, print_error};
+use crate::output::{Output, listed, print_error, shown};
 
 /// The port, if none is given.
 pub const PORT: u16 = 7411;
@@ -145,7 +145,7 @@ impl Serving<'_> {
         let from = link.peer().to_string();
         match self.arrivals.greet(SharedChannel::new(link)) {
             Ok(Greeted::Arrival(arrival)) => {
-                let (nodes, refuse) = (listed(arrival.nodes(), 5), arrival.refuser());
+                let (nodes, refuse) = (names_of(&arrival), arrival.refuser());
                 match self.host(*arrival, &from) {
                     Ok(guest) => self.guests().push(guest),
                     Err(why) => {
@@ -179,7 +179,7 @@ impl Serving<'_> {
 
     /// Takes a node that comes from another host.
     fn host(&self, arrival: Arrival, from: &str) -> Result<Hosting, String> {
-        let nodes = listed(arrival.nodes(), 5);
+        let nodes = names_of(&arrival);
         let of_module = |served: &&Served| served.program.hash() == arrival.module();
         let served = self.served.iter().find(of_module);
         let served = served.ok_or_else(|| {
@@ -209,7 +209,7 @@ impl Serving<'_> {
     }
 
     fn guest(&self, arrival: Arrival, served: &Served) -> Result<Guest, CliError> {
-        let (nodes, output) = (listed(arrival.nodes(), 5), self.cli.output);
+        let (nodes, output) = (names_of(&arrival), self.cli.output);
         let kept = RosArguments::of_checkpoint(arrival.ros_arguments());
         if !kept.is_empty() {
             output.note(&format!("ROS arguments of {nodes}: {kept}"));
@@ -223,6 +223,11 @@ impl Serving<'_> {
         let arrival = arrival.on_come(move || report(output, &nodes, "here", "is here"));
         arrival.into_guest(&served.program, context, options).map_err(CliError::failed)
     }
+}
+
+/// The nodes that come, for people: the other host has chosen the names.
+fn names_of(arrival: &Arrival) -> String {
+    shown(&listed(arrival.nodes(), 5)).into_owned()
 }
 
 /// Prints what has become of a node.
