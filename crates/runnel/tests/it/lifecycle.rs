@@ -145,8 +145,9 @@ fn rate_does_not_exceed_its_frequency() {
     for hertz in [0.0, -5.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(Rate::new(&context, hertz), Err(Error::Rate { .. })), "{hertz}");
     }
-    let mut rate = Rate::new(&context, 500.0).unwrap();
+    // Its first period begins when it is created.
     let start = clock::monotonic();
+    let mut rate = Rate::new(&context, 500.0).unwrap();
     (0..10).for_each(|_| rate.sleep().unwrap());
     assert!(clock::monotonic().since(start) >= Duration::from_millis(20));
 }
