@@ -156,7 +156,7 @@ impl CheckpointRequests {
     /// Waits until the guest goes on after its answer.
     pub fn wait_until_done(&self, timeout: Duration) {
         let is_answered = |state: &mut RequestState| matches!(state, RequestState::Answered);
-        // It is refused to whoever asks next if this takes longer.
+        // If this takes longer, the next request is refused.
         let _ = self.answered.wait_timeout_while(self.state(), timeout, is_answered);
     }
 

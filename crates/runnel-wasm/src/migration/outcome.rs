@@ -38,8 +38,8 @@ pub struct Migrated {
     pub copied_suspended: usize,
     /// Bytes of the rest of the state.
     pub state: usize,
-    /// From the suspension of the node until the target was told to let it go on, without what its subscribers took to
-    /// receive the last messages.
+    /// From the suspension of the node until the target has committed itself. What subscribers take to receive the last
+    /// messages comes on top.
     pub suspended: Duration,
 }
 

@@ -44,7 +44,7 @@ pub struct Reach<'a> {
     pub reconnect: &'a mut dyn FnMut() -> Result<SharedChannel, String>,
     /// The user's decision, when the migration is in doubt.
     pub resolutions: &'a Receiver<Resolution>,
-    /// Is told when the migration is in doubt, and why.
+    /// Called with the reason when the migration is in doubt.
     pub report_doubt: &'a mut dyn FnMut(&str),
 }
 

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused_at_its_header() {
+    fn malformed_frame_is_refused_at_its_header() {
         for (header, fault) in [
             (*b"\x00\x2d\x01\x00\x00", FrameFault::TooLong { length: 301, limit: 300 }),
             (*b"\x00\xff\xff\xff\xff", FrameFault::TooLong { length: 0xffff_ffff, limit: 300 }),

@@ -127,7 +127,7 @@ fn move_that_failed_is_tried_again_after_the_rest() {
 }
 
 #[test]
-fn what_is_not_measured_changes_nothing() {
+fn missing_measurement_changes_nothing() {
     let mut bench = Bench::new(BATTERY);
     assert_eq!(bench.run(0..200, 0.2), to(10, "station:1"));
     assert!((200..1000).all(|second| bench.decide(second).is_empty()), "the last value is too old");

@@ -42,7 +42,7 @@ fn client_hello(host: &Host) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_handshake_ends_only_its_connection() {
+fn malformed_handshake_ends_only_its_connection() {
     let (robot, station) = hosts();
     let listener = station.listen(LinkOptions::default());
     let hello = client_hello(&robot);
